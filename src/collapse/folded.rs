@@ -60,6 +60,8 @@ impl Collapser for Folded {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
+        // It has one value.
+        input.kept().release();
         let source = Source::opened(input);
         let (sources, columns) = settle_columns(&[source])?;
         sink.columns(columns)?;

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::input::{Input, Source};
+use crate::input::{Input, Kept, Source};
 use crate::profile::Facts;
 use crate::profile::scaled::Scaled;
 #[cfg(feature = "perf-data")]
@@ -242,6 +242,9 @@ fn empty(what: String, sources: &[Source]) -> Error {
     Error::new(ErrorKind::Empty { what }, position)
 }
 
+/// The bytes of a pipe that are kept until a value is known to have samples.
+const MOST_KEPT: usize = 64 << 20;
+
 /// [`collapse`] of inputs that may be without samples.
 fn collapse_any(
     sources: &[Source],
@@ -250,17 +253,71 @@ fn collapse_any(
     sink: &mut dyn Sink,
 ) -> Result<Report> {
     let mut report = Report::default();
-    let mut parts: Vec<Facts> = Vec::new();
-    for source in sources {
-        let first = report.first_value.take();
-        let of_this = collapse_part(source, format, options, sink, first, sources.len() > 1)?;
-        report.take_part(of_this, &mut parts, (source.name(), source.factor()), options)?;
+    let mut again = Vec::new();
+    collapse_all(sources, format, options, sink, &mut report, Some(&mut again))?;
+    // A value without samples has reached no sink: the inputs can be read again for another.
+    if options.values == ValueSelection::Default
+        && let Some((other, doubt)) = report.other_value()
+        && let Some(sources) = again.into_iter().map(Again::source).collect::<Option<Vec<_>>>()
+    {
+        let options = Options { values: ValueSelection::Named(vec![other.name]), ..options.clone() };
+        report = Report::default();
+        collapse_all(&sources, format, &options, sink, &mut report, None)?;
+        report.warn(&doubt);
+        report.not_understood.doubt(doubt);
     }
     sink.flush()?;
     #[cfg(feature = "perf-data")]
     options.report_servers(&mut report);
-    report.facts = Facts::merged(&parts);
     Ok(report)
+}
+
+/// A source that may be read once more.
+struct Again {
+    source: Source,
+    /// The bytes of a pipe.
+    kept: Option<Kept>,
+}
+
+impl Again {
+    /// The source from its beginning; `None` of a pipe of more bytes than are kept.
+    fn source(self) -> Option<Source> {
+        let Again { source, kept } = self;
+        match kept {
+            None => Some(source),
+            Some(kept) => Some(Source::reader(source.name(), kept.take_reader()?).weighted(source.factor())),
+        }
+    }
+}
+
+/// Collapses one input after the other. `again` gets what can be read once more if no value was chosen.
+fn collapse_all(
+    sources: &[Source],
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+    mut again: Option<&mut Vec<Again>>,
+) -> Result<()> {
+    let mut parts: Vec<Facts> = Vec::new();
+    for source in sources {
+        let mut source = source.clone();
+        if let Some(again) = &mut again
+            && options.values == ValueSelection::Default
+        {
+            let mut kept = None;
+            if !source.is_rereadable() {
+                let keeping = source.keeping(MOST_KEPT)?;
+                (source, kept) = (keeping.0, Some(keeping.1));
+            }
+            again.push(Again { source: source.clone(), kept });
+        }
+        let first = report.first_value.take();
+        let of_this = collapse_part(&source, format, options, sink, first, sources.len() > 1)?;
+        report.take_part(of_this, &mut parts, (source.name(), source.factor()), options)?;
+    }
+    report.facts = Facts::merged(&parts);
+    Ok(())
 }
 
 /// Collapses one of the inputs of a profile. `first_value` is the value that earlier inputs have settled on.
@@ -272,21 +329,8 @@ fn collapse_part(
     first_value: Option<Vec<u8>>,
     is_one_of_several: bool,
 ) -> Result<Report> {
-    let fresh = |first_value| Report { first_value, is_one_of_several, ..Report::default() };
-    let mut of_this = fresh(first_value);
+    let mut of_this = Report { first_value, is_one_of_several, ..Report::default() };
     collapse_weighted(source, format, options, sink, &mut of_this)?;
-    // A value that is zero throughout has reached no sink: the input can be read again for another.
-    if options.values == ValueSelection::Default
-        && let Some((zero, other)) = of_this.other_value()
-        && source.is_rereadable()
-    {
-        let options = Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
-        let doubt = kit::values::chosen_instead(&zero, &other);
-        of_this = fresh(of_this.first_value);
-        collapse_weighted(source, format, &options, sink, &mut of_this)?;
-        of_this.warn(&doubt);
-        of_this.not_understood.doubt(doubt);
-    }
     Ok(of_this)
 }
 

@@ -30,6 +30,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Notes for `--verbose`.
     pub details: Vec<String>,
+    /// The names of values in the producer's order, as far as it is known: [`Report::values`] has another.
+    pub(crate) order: Vec<Vec<u8>>,
     /// The input is read together with others, to which another value than theirs must not be added.
     pub(crate) is_one_of_several: bool,
 }
@@ -40,11 +42,19 @@ impl Report {
     /// # Errors
     /// [`ErrorKind::Overflow`].
     pub fn add_value(&mut self, value: Value, total: ValueTotal) -> Result<()> {
+        self.declare(&value.name);
         let sum = self.values.entry(value).or_default();
         sum.samples += total.samples;
         sum.weight = sum.weight.checked_add(total.weight)?;
         sum.kept |= total.kept;
         Ok(())
+    }
+
+    /// Notes that this value comes next in the producer's order.
+    pub(crate) fn declare(&mut self, name: &[u8]) {
+        if !self.order.iter().any(|known| known == name) {
+            self.order.push(name.to_vec());
+        }
     }
 
     /// The number of samples is the weight of this value, which counts them.
@@ -105,6 +115,7 @@ impl Report {
     pub(crate) fn merge(&mut self, later: Report) -> Result<()> {
         self.not_understood.merge(later.not_understood);
         self.first_value = self.first_value.take().or(later.first_value);
+        later.order.iter().for_each(|name| self.declare(name));
         later.notes.into_iter().for_each(|note| self.note(note));
         for detail in later.details {
             if !self.details.contains(&detail) {
@@ -153,15 +164,23 @@ impl Report {
         Ok(())
     }
 
-    /// The value that was to be kept, if it is zero throughout, and the one that can be kept instead.
-    pub(super) fn other_value(&self) -> Option<(Value, Value)> {
-        if self.is_one_of_several || self.values.values().any(|total| total.kept && total.samples > 0) {
+    /// The value to keep where the one that was to be kept has no samples, and the warning that says it.
+    pub(crate) fn other_value(&self) -> Option<(Value, String)> {
+        if self.values.values().any(|total| total.kept && total.samples > 0) {
             return None;
         }
-        let zero = self.values.iter().find(|(_, total)| total.kept).map(|(value, _)| value)?;
-        let holding = self.values.iter().filter(|(_, total)| total.samples > 0).map(|(value, _)| value);
-        let other = values::alike(zero, holding)?;
-        Some((zero.clone(), other.clone()))
+        let zero = self.values.iter().find(|(_, total)| total.kept).map(|(value, _)| value.clone());
+        let is_zero = zero.is_some();
+        let default = match (zero, &self.first_value) {
+            (Some(zero), _) => zero,
+            (None, Some(name)) => Value { name: name.clone(), unit: None },
+            (None, None) => return None,
+        };
+        let mut holding: Vec<&Value> =
+            self.values.iter().filter(|(_, total)| total.samples > 0).map(|(value, _)| value).collect();
+        holding.sort_by_key(|value| self.order.iter().position(|name| *name == value.name));
+        let other = values::first_holding(&default, holding.into_iter())?;
+        Some((other.clone(), values::chosen_instead(&default, is_zero, other)))
     }
 
     /// Completes the facts from the values: unit, event, number of samples.

@@ -15,6 +15,7 @@
 
 mod blocks;
 mod decompress;
+mod kept;
 mod map;
 mod reader;
 mod text_encoding;
@@ -30,6 +31,7 @@ use crate::weight::Weight;
 pub(crate) use blocks::MAX_RECORD;
 pub(crate) use blocks::{Block, Blocks, last_newline};
 pub(crate) use decompress::error as read_error;
+pub(crate) use kept::Kept;
 #[cfg(feature = "collapse")]
 pub(crate) use map::Window;
 pub use reader::Reader;
@@ -189,6 +191,20 @@ impl Source {
         Ok(source.weighted(self.factor))
     }
 
+    /// Opens a pipe such that up to `most` of its bytes are kept as they are read. The source that is
+    /// returned can be opened once.
+    ///
+    /// # Errors
+    /// Those of [`Source::open`].
+    pub(crate) fn keeping(&self, most: usize) -> Result<(Source, Kept)> {
+        let mut input = self.open()?;
+        if !input.live {
+            (input.kept, input.rest) = Kept::of(&input.head, input.rest, most);
+        }
+        let kept = input.kept.clone();
+        Ok((Source::opened(input).weighted(self.factor), kept))
+    }
+
     /// Opens the source and reads its first bytes, decompressed as often as it was compressed.
     ///
     /// # Errors
@@ -286,6 +302,8 @@ pub struct Input {
     /// True if bytes are wanted as soon as they are there.
     #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
     live: bool,
+    /// The bytes so far, if they may have to be read once more.
+    kept: Kept,
 }
 
 impl Input {
@@ -297,13 +315,31 @@ impl Input {
         let name = name.into();
         let (head, rest, compressed) =
             decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
-        Ok(Input { name, head, rest, compressed, file: None, folder: None, live: false })
+        Ok(Input {
+            name,
+            head,
+            rest,
+            compressed,
+            file: None,
+            folder: None,
+            live: false,
+            kept: Kept::default(),
+        })
     }
 
     /// A reader of what is made just now, behind a head that is known before. Nothing is read ahead.
     #[cfg(all(feature = "record", target_os = "linux"))]
     pub(crate) fn live(name: impl Into<Arc<str>>, head: Vec<u8>, rest: Box<dyn Read + Send>) -> Input {
-        Input { name: name.into(), head, rest, compressed: false, file: None, folder: None, live: true }
+        Input {
+            name: name.into(),
+            head,
+            rest,
+            compressed: false,
+            file: None,
+            folder: None,
+            live: true,
+            kept: Kept::default(),
+        }
     }
 
     /// The reader behind the head, if it gives what is made just now.
@@ -320,6 +356,11 @@ impl Input {
     /// The first [`HEAD`] bytes, or the whole of a shorter input.
     pub fn head(&self) -> &[u8] {
         &self.head
+    }
+
+    /// The bytes that are kept for another reading: whoever knows that there will be none releases them.
+    pub(crate) fn kept(&self) -> Kept {
+        self.kept.clone()
     }
 
     /// The rest as blocks of about `size` bytes.

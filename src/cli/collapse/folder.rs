@@ -11,7 +11,7 @@ use super::{Collapse, size};
 use crate::cli::render::write_files;
 use crate::cli::{Exit, Tool, progress, say};
 use crate::collapse::Options;
-use crate::error::{Error, ErrorKind, Position};
+use crate::error::{Error, ErrorKind, Position, some_of};
 use crate::input::Source;
 use crate::profile::{Label, header};
 use crate::reading::Opened;
@@ -185,8 +185,9 @@ impl Collapse {
         {
             say(Self::NAME, format_args!("left out {} samples without a number as {key}", read.left_out));
         }
-        if read.empty > 0 {
-            say(Self::NAME, format_args!("{} of {} files have no samples", read.empty, read.read));
+        if !read.empty.is_empty() {
+            let (count, names) = (read.empty.len(), some_of(&read.empty));
+            say(Self::NAME, format_args!("{count} of {} files have no samples: {names}", read.read));
         }
         if self.verbose {
             let (passed, cached) = (found.passed_over, read.from_cache);

@@ -15,7 +15,8 @@ use crate::weight::Weight;
 /// The values of a recording to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ValueSelection {
-    /// The one that the producer shows first, or that comes first: perf's first event.
+    /// The one that the producer shows first, or that comes first: perf's first event. If it has no samples,
+    /// the first one that has some.
     #[default]
     Default,
     /// These; perf's events are named with or without their modifiers: `cycles`, `cycles:u`.
@@ -130,15 +131,21 @@ impl ValueTotal {
     }
 }
 
-/// The value to keep instead of one that is zero throughout: the first of its unit, or else the first.
-pub(crate) fn alike<'v>(zero: &Value, holding: impl Iterator<Item = &'v Value> + Clone) -> Option<&'v Value> {
-    holding.clone().find(|value| value.unit == zero.unit).or_else(|| holding.clone().next())
+/// The value to keep where the producer's default has no samples and nobody chose: of those that have some,
+/// in the producer's order, the first of the default's unit, or else the first.
+pub(crate) fn first_holding<'v>(
+    default: &Value,
+    holding: impl Iterator<Item = &'v Value> + Clone,
+) -> Option<&'v Value> {
+    let same = |value: &&Value| value.unit.is_some() && value.unit == default.unit;
+    holding.clone().find(same).or_else(|| holding.clone().next())
 }
 
-/// The warning of [`alike`].
-pub(crate) fn chosen_instead(zero: &Value, other: &Value) -> String {
-    let (zero, other) = (excerpt(&zero.name), excerpt(&other.name));
-    format!("the value {zero} is zero throughout: this is {other}; choose with --value")
+/// The warning of [`first_holding`]; a default that samples have, and all of them 0 of it, is zero throughout.
+pub(crate) fn chosen_instead(default: &Value, is_zero: bool, other: &Value) -> String {
+    let (default, other) = (excerpt(&default.name), excerpt(&other.name));
+    let lacks = if is_zero { "is zero throughout" } else { "has no samples" };
+    format!("the value {default} {lacks}: this is {other}; choose with --value")
 }
 
 /// The values of one recording, all of which every sample may have: chosen, added up, reported.
@@ -216,8 +223,8 @@ impl Values {
         let is_default = options.values == ValueSelection::Default && !report.is_one_of_several;
         if is_default && default < declared.len() && !holds(default) {
             let holding = declared.iter().enumerate().filter(|(at, _)| holds(*at)).map(|(_, value)| value);
-            if let Some(other) = alike(&declared[default], holding) {
-                report.doubt(chosen_instead(&declared[default], other));
+            if let Some(other) = first_holding(&declared[default], holding) {
+                report.doubt(chosen_instead(&declared[default], true, other));
                 default = declared.iter().position(|value| value == other).unwrap_or(default);
             }
         }

@@ -29,7 +29,7 @@ use crate::profile::header;
 use crate::weight::Weight;
 
 /// The version of the entries, in their keys.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The beginning of the line behind the stacks.
 const MARK: &str = "# fg-collapse-cache: ";
 /// The longest such line.
@@ -271,7 +271,7 @@ fn read_entry(file: &mut File, key: &str) -> Option<Saved> {
 
 impl Saved {
     fn to_json(&self, key: &str, length: u64, crc: u32) -> Json {
-        let Report { values, first_value, facts, notes, details, .. } = &self.report;
+        let Report { values, order, first_value, facts, notes, details, .. } = &self.report;
         let value = |(value, total): (&Value, &ValueTotal)| {
             json!([value.name, value.unit, total.samples, total.weight.to_string(), total.kept])
         };
@@ -282,6 +282,7 @@ impl Saved {
             ("crc32", json!(crc)),
             ("facts", json!(header::write(facts))),
             ("values", values.iter().map(value).collect()),
+            ("order", json!(order)),
             ("first", json!(first_value)),
             ("notes", json!(notes)),
             ("details", json!(details)),
@@ -319,6 +320,7 @@ impl Saved {
         };
         let report = Report {
             values: values?,
+            order: line["order"].as_array()?.iter().map(bytes).collect::<Option<_>>()?,
             first_value,
             facts: header::read(line["facts"].as_str()?.as_bytes()).ok()?,
             notes: texts(&line["notes"])?,

@@ -67,7 +67,8 @@ pub(super) struct Collector {
     /// The recorded labels that any of them has.
     pub known: BTreeSet<String>,
     pub read: u64,
-    pub empty: u64,
+    /// The names of those without samples.
+    pub empty: Vec<String>,
     pub from_cache: u64,
     pub left_out: u64,
 }
@@ -117,7 +118,9 @@ impl Collector {
             }
         }
         self.read += 1;
-        self.empty += u64::from(!outcome.has_samples);
+        if !outcome.has_samples {
+            self.empty.push(outcome.name.to_string());
+        }
         self.from_cache += u64::from(outcome.is_from_cache);
         self.left_out += outcome.left_out;
         self.known.extend(outcome.known);

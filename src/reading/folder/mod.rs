@@ -7,7 +7,7 @@
 //!
 //! Weights of different units are never added up: the unit of the first recording counts, and those of others
 //! are left out. Recordings that name no value as their default settle on the one that the first of them
-//! settled on.
+//! settled on; if none of them has samples of that, they are read again for the first value that any has.
 
 mod cache;
 mod collector;
@@ -26,7 +26,7 @@ pub(crate) use path_labels::PathPattern;
 
 use self::collector::{Collector, Group, Outcome};
 use self::part::Means;
-use crate::collapse::{Listener, Progress};
+use crate::collapse::{Listener, Progress, ValueSelection};
 use crate::descriptors;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::profile::Label;
@@ -74,8 +74,8 @@ pub(crate) struct Folders {
     pub has_samples: bool,
     /// The number of recordings that were read.
     pub read: u64,
-    /// The number of those that hold no samples.
-    pub empty: u64,
+    /// The names of those that hold no samples.
+    pub empty: Vec<String>,
     /// The number of recordings that the cache had.
     pub from_cache: u64,
     /// The number of samples without a number to weigh them by.
@@ -88,6 +88,24 @@ pub(crate) struct Folders {
 /// Those of the sums and of temporary files; with `is_strict` those of the first recording that cannot be read;
 /// [`ErrorKind::Setting`] for a label that no recording has.
 pub(crate) fn read(recordings: &[Recording], request: &Request) -> Result<Folders> {
+    let values = &request.reading.collapse.values;
+    let folders = read_values(recordings, request, values)?;
+    if *values != ValueSelection::Default || folders.has_samples {
+        return Ok(folders);
+    }
+    let Some((other, doubt)) = folders.sums.report.other_value() else { return Ok(folders) };
+    let mut folders = read_values(recordings, request, &ValueSelection::Named(vec![other.name]))?;
+    let report = &mut folders.sums.report;
+    report.warn(&doubt);
+    report.not_understood.doubt(doubt);
+    if request.is_strict {
+        report.not_understood.refuse()?;
+    }
+    Ok(folders)
+}
+
+/// [`read`] of these values.
+fn read_values(recordings: &[Recording], request: &Request, values: &ValueSelection) -> Result<Folders> {
     let threads = match request.reading.collapse.threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
@@ -98,11 +116,12 @@ pub(crate) fn read(recordings: &[Recording], request: &Request) -> Result<Folder
     let mut run = Run {
         recordings,
         request,
+        values,
         memory: request.memory / workers,
         workers,
         done: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
-        collector: Mutex::new(Collector::new(&request.reading.collapse.values)),
+        collector: Mutex::new(Collector::new(values)),
         groups: (0..workers).map(|_| Groups::new()).collect(),
     };
     run.phase(&large, 1, threads, None)?;
@@ -120,6 +139,7 @@ type Groups = BTreeMap<Group, Merged>;
 struct Run<'a> {
     recordings: &'a [Recording],
     request: &'a Request,
+    values: &'a ValueSelection,
     /// The bytes that the stacks of one thread may take.
     memory: usize,
     workers: usize,
@@ -146,7 +166,13 @@ impl Run<'_> {
             return Ok(());
         }
         let mut groups = std::mem::take(&mut self.groups);
-        let means = Means { threads, memory: self.memory, holders: 2 * self.workers, first_value };
+        let means = Means {
+            threads,
+            memory: self.memory,
+            holders: 2 * self.workers,
+            first_value,
+            values: self.values.clone(),
+        };
         let next = AtomicUsize::new(0);
         let run = &*self;
         let results: Vec<Result<()>> = std::thread::scope(|scope| {
@@ -225,7 +251,7 @@ impl Run<'_> {
         if request.is_strict && !rejects.is_empty() {
             return Err(rejects.swap_remove(0));
         }
-        let has_samples = collector.read > collector.empty;
+        let has_samples = collector.read > collector.empty.len() as u64;
         let unknown = request.recorded.iter().find(|label| !collector.known.contains(label.key()));
         if let Some(label) = unknown.filter(|_| has_samples) {
             let what = format!("no recording has the label {:?}", label.key());
@@ -241,7 +267,7 @@ impl Run<'_> {
             rejects,
             has_samples,
             read: collector.read,
-            empty: collector.empty,
+            empty: std::mem::take(&mut collector.empty),
             from_cache: collector.from_cache,
             left_out: collector.left_out,
         })

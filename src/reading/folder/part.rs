@@ -3,7 +3,7 @@
 use super::Request;
 use super::cache::Saved;
 use super::files::Recording;
-use crate::collapse::{Report, registry};
+use crate::collapse::{Report, ValueSelection, registry};
 use crate::error::Result;
 use crate::folded::Columns;
 use crate::profile::Profile;
@@ -56,6 +56,8 @@ pub(super) struct Means {
     pub holders: usize,
     /// The value that earlier parts have settled on.
     pub first_value: Option<Vec<u8>>,
+    /// The values to keep of it.
+    pub values: ValueSelection,
 }
 
 /// Reads a recording, or takes it from the cache.
@@ -65,9 +67,10 @@ pub(super) struct Means {
 pub(super) fn read(recording: &Recording, request: &Request, means: &Means) -> Result<Part> {
     let mut reading = request.reading.clone();
     reading.collapse.threads = means.threads;
+    reading.collapse.values.clone_from(&means.values);
     let cache = request.cache.as_ref();
     let key = || {
-        let particulars = format!("{} {:?}", recording.source.factor(), means.first_value);
+        let particulars = format!("{} {:?} {:?}", recording.source.factor(), means.first_value, means.values);
         cache?.key(recording.path.as_deref()?, &particulars)
     };
     let before = key();

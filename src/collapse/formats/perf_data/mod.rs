@@ -224,8 +224,9 @@ impl<'o> Folding<'o> {
         wants: Wants,
         first_value: Option<Vec<u8>>,
     ) -> Result<Folding<'o>> {
+        let kept = input.kept();
         let records = Recording::from_input(input)?.in_time_order();
-        let mut samples = SampleStream::new(records, options, first_value);
+        let mut samples = SampleStream::new(records, options, first_value, kept);
         if samples.records.description.is_live {
             samples.modules.held = Some(Held::new(search));
         }

@@ -24,6 +24,7 @@ use super::time_order::InTimeOrder;
 use crate::collapse::kit::events::{CommonWeight, event_unit};
 use crate::collapse::{Listener, Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
+use crate::input::Kept;
 use crate::weight::Weight;
 
 /// The number of samples in a batch: enough that the lock does not matter.
@@ -48,6 +49,8 @@ pub(super) struct SampleStream<'o> {
     pub modules: Modules,
     options: &'o Options,
     counted: Vec<Counted>,
+    /// The bytes that would be read again if no sample were of the first event.
+    kept: Kept,
     /// The event that comes first.
     pub first: Option<Vec<u8>>,
     /// The number of events the kernel had no room for.
@@ -70,7 +73,7 @@ pub(super) struct SampleStream<'o> {
 
 impl<'o> SampleStream<'o> {
     /// The samples of `records`; `first` is the event that another input has chosen.
-    pub fn new(records: InTimeOrder, options: &'o Options, first: Option<Vec<u8>>) -> Self {
+    pub fn new(records: InTimeOrder, options: &'o Options, first: Option<Vec<u8>>, kept: Kept) -> Self {
         SampleStream {
             records,
             attrs: Arc::default(),
@@ -80,6 +83,7 @@ impl<'o> SampleStream<'o> {
             options,
             counted: Vec::new(),
             first,
+            kept,
             lost: 0,
             samples: 0,
             off_cpu: OffCpu::default(),
@@ -371,6 +375,9 @@ impl<'o> SampleStream<'o> {
                 self.first = self.records.description.first_event().map(<[u8]>::to_vec);
             }
             counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
+            if counted.total.kept {
+                self.kept.release();
+            }
         }
         if !is_copy {
             self.samples += 1;

@@ -75,10 +75,10 @@ impl TextHeader {
         header
     }
 
-    /// The first event that is measured: `dummy` only carries other records.
-    pub(super) fn first_event(&self) -> Option<&[u8]> {
+    /// The events that are measured: `dummy` only carries other records.
+    pub(super) fn measured_events(&self) -> impl Iterator<Item = &[u8]> {
         let is_dummy = |name: &[u8]| name == b"dummy" || name.starts_with(b"dummy:");
-        self.events.iter().map(|(name, _)| name.as_slice()).find(|name| !is_dummy(name))
+        self.events.iter().map(|(name, _)| name.as_slice()).filter(move |name| !is_dummy(name))
     }
 
     /// The date of a time on the recording's clock.
@@ -137,13 +137,13 @@ mod tests {
         assert_eq!(header.facts.command.as_deref(), Some("./app 3"));
         assert_eq!(header.facts.producer.as_deref(), Some("perf 6.1.192"));
         assert_eq!(header.facts.comments, ["captured on Fri Nov 20 23:47:55 2026"]);
-        assert_eq!(header.first_event(), Some(&b"cpu/mem-loads,ldlat=30/P"[..]));
+        assert_eq!(header.measured_events().next(), Some(&b"cpu/mem-loads,ldlat=30/P"[..]));
         let rates: Vec<_> = header.events.iter().map(|(_, rate)| *rate).collect();
         assert_eq!(rates, [None, Some(799), None]);
         let start = header.date(826_100_000_000).unwrap();
         assert_eq!(humantime::format_rfc3339(start).to_string(), "2026-11-20T23:47:56.500000000Z");
         let without = TextHeader::read(b"app 1 2.000001: 3 cycles: \n");
-        assert!(without.facts.is_empty() && without.first_event().is_none());
+        assert!(without.facts.is_empty() && without.measured_events().next().is_none());
         assert_eq!(without.date(1), None);
     }
 

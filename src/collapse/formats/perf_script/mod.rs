@@ -124,18 +124,22 @@ impl Collapser for PerfScript {
     ) -> Result<()> {
         let layout = Layout::guess(input.head()).or_else(|| layout_of_side_band(input.head()));
         let header = TextHeader::read(input.head());
+        let of_first_sample = first_event(input.head(), layout.unwrap_or(Layout::DEFAULT));
+        header.measured_events().for_each(|event| report.declare(event));
+        // Some headers lack the event that was recorded instead of theirs.
+        of_first_sample.iter().for_each(|event| report.declare(event));
         let first = report
             .first_value
             .take()
-            .or_else(|| header.first_event().map(<[u8]>::to_vec))
-            .or_else(|| first_event(input.head(), layout.unwrap_or(Layout::DEFAULT)));
+            .or_else(|| header.measured_events().next().map(<[u8]>::to_vec))
+            .or(of_first_sample);
         // The head may hold nothing but perf's notes on mappings: then only reading on in order
         // tells which event comes first.
         let threads =
             if first.is_none() && options.values == ValueSelection::Default { 1 } else { options.threads };
-        let (wants, overview) = (sink.wants(), Mutex::default());
+        let (wants, overview, kept) = (sink.wants(), Mutex::default(), input.kept());
         let are_samples = layout.is_none() && are_samples(input.head());
-        let new = || PerfParser::new(options, wants, layout, are_samples, first.clone(), &overview);
+        let new = || PerfParser::new(options, wants, layout, are_samples, first.clone(), &overview, &kept);
         let cut = |bytes: &[u8]| match are_samples {
             true => last_frame(bytes),
             false => sample_end(bytes, layout.unwrap_or(Layout::DEFAULT)),

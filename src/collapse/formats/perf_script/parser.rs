@@ -23,7 +23,7 @@ use crate::collapse::kit::tracepoint::Labels;
 use crate::collapse::{Context, Options, Report, Sink, Value, ValueSelection};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Weights, sanitize_frame};
-use crate::input::trim_line_end;
+use crate::input::{Kept, trim_line_end};
 use crate::profile::Wants;
 use crate::weight::Weight;
 
@@ -73,6 +73,8 @@ pub(super) struct PerfParser<'o> {
     /// True if the line below a frame can say more of it.
     holds_frames: bool,
     overview: &'o Mutex<Overview>,
+    /// The bytes that would be read again if no sample were of the first event.
+    kept: &'o Kept,
     seen: Overview,
     context: SampleContext,
     layout: Layout,
@@ -114,12 +116,14 @@ impl<'o> PerfParser<'o> {
         frames_are_samples: bool,
         first: Option<Vec<u8>>,
         overview: &'o Mutex<Overview>,
+        kept: &'o Kept,
     ) -> Self {
         PerfParser {
             options,
             contexts: wants.contexts,
             holds_frames: options.srcline || options.inline || wants.places,
             overview,
+            kept,
             seen: Overview::default(),
             context: SampleContext::default(),
             layout: layout.unwrap_or(Layout::DEFAULT),
@@ -334,6 +338,9 @@ impl<'o> PerfParser<'o> {
         let known = self.events.iter().position(|event| event.name == name);
         let index = known.unwrap_or_else(|| {
             let kept = self.options.values.keeps_event(name, &mut self.first);
+            if kept {
+                self.kept.release();
+            }
             let root = (self.options.values == ValueSelection::All && !name.is_empty()).then(|| {
                 self.scratch.clear();
                 sanitize_frame(name, &mut self.scratch);
