@@ -40,6 +40,7 @@ enum Lost {
 /// Recordings whose weights inferno does not read, so that samples are compared: why.
 const COUNTED: &[(&str, &str)] = &[
     ("fields-minus-time", "without a time it finds no period"),
+    ("first-event-without-samples", "a period padded by several blanks is lost"),
     ("named-event", "a period padded by several blanks is lost"),
     ("names-fields-pid-tid", "a period padded by several blanks is lost"),
     ("names-header", "a period padded by several blanks is lost"),

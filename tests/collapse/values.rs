@@ -154,3 +154,79 @@ fn folded_text_is_of_the_value_that_it_states() {
     let of_python = run(&["--value", "cycles"], b"main (a.py:1);f (a.py:2) 3\n");
     assert!(text(&of_python.stderr).contains("there is \"samples\": choose with --value"), "{of_python:?}");
 }
+
+/// A perf script whose header lists these events, with these samples.
+fn perf_script(listed: &[&str], samples: &[(&str, u32)]) -> String {
+    let header: String = listed
+        .iter()
+        .map(|name| format!("# event : name = {name}, , id = {{ 1 }}, type = 1, freq = 1\n"))
+        .collect();
+    let samples: String = samples
+        .iter()
+        .map(|(event, weight)| format!("app  1 5.000001: {weight} {event}: \n\t    1000 f (/a)\n\n"))
+        .collect();
+    format!("# ========\n# captured on    : Fri Nov 20 23:47:55 2026\n{header}# ========\n#\n{samples}")
+}
+
+/// The first event with samples, in the order of the header, from a file and from a pipe.
+#[test]
+fn a_default_without_samples_gives_way_to_the_first_event_that_has_some() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.perf");
+    let samples = [("b-last", 7), ("cpu-clock", 5), ("a-unlisted", 9)];
+    for (listed, samples, event, weight) in [
+        (&["cycles"][..], &[("cpu-clock", 5)][..], "cpu-clock", 5),
+        (&["cycles", "cpu-clock", "b-last"], &samples, "cpu-clock", 5),
+        (&["cycles", "instructions"], &samples, "b-last", 7),
+        (&["dummy:HG", "cycles:P", "a-unlisted"], &samples, "a-unlisted", 9),
+    ] {
+        let script = perf_script(listed, samples);
+        std::fs::write(&path, &script).unwrap();
+        let file = run(&[&path.display().to_string()], b"");
+        let pipe = run(&[], script.as_bytes());
+        for out in [&file, &pipe] {
+            assert!(text(&out.stdout).ends_with(&format!("app;f {weight}\n")), "{listed:?} {out:?}");
+            assert!(text(&out.stdout).contains(&format!("# event: {event}\n")), "{listed:?} {out:?}");
+            let first = listed.iter().find(|name| !name.starts_with("dummy")).unwrap();
+            let note = format!("the value {first:?} has no samples: this is {event:?}; choose with --value");
+            assert!(text(&out.stderr).contains(&note), "{listed:?} {out:?}");
+            assert_eq!(out.status.code(), Some(0));
+        }
+        assert_eq!(file.stdout, pipe.stdout, "{listed:?}");
+        let asked = run(&["--value", "cycles"], script.as_bytes());
+        assert_eq!(asked.status.code(), Some(2), "{listed:?} {asked:?}");
+    }
+    // Where it has samples, however late, nothing is chosen instead.
+    let late = perf_script(&["cycles"], &[&[("cpu-clock", 5); 3000][..], &[("cycles", 2)]].concat());
+    let out = run(&["--no-header", "--strict"], late.as_bytes());
+    assert_eq!(text(&out.stdout), "app;f 2\n", "{}", text(&out.stderr));
+}
+
+#[test]
+fn several_recordings_without_samples_of_the_default_are_of_another_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, samples: &[(&str, u32)]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, perf_script(&["cycles"], samples)).unwrap();
+        path.display().to_string()
+    };
+    let clocks = [at("a", &[("cpu-clock", 5)]), at("b", &[("cpu-clock", 6)])];
+    let cycles = at("c", &[("cycles", 3)]);
+    let note = "the value \"cycles\" has no samples: this is \"cpu-clock\"; choose with --value";
+    let root = folder.path().display().to_string();
+    for recursive in [&[][..], &["-r"]] {
+        let with = |more: &[&str]| run(&[recursive, &["--no-header"], more].concat(), b"");
+        let both = with(&[&clocks[0], &clocks[1]]);
+        assert_eq!((text(&both.stdout), both.status.code()), ("app;f 11\n".into(), Some(0)), "{both:?}");
+        assert!(text(&both.stderr).contains(note), "{both:?}");
+        let strict = with(&["--strict", &clocks[0], &clocks[1]]);
+        assert_eq!(strict.status.code(), Some(2), "{strict:?}");
+        // Any that has some settles it.
+        let mixed = with(&[&clocks[0], &cycles, &clocks[1]]);
+        assert_eq!(text(&mixed.stdout), "app;f 3\n", "{mixed:?}");
+        assert!(!text(&mixed.stderr).contains(note), "{mixed:?}");
+    }
+    let all = run(&["-r", &root], b"");
+    let named = format!("fg-collapse: 2 of 3 files have no samples: {root}/a, {root}/b\n");
+    assert!(text(&all.stderr).contains(&named), "{all:?}");
+}

@@ -1,6 +1,8 @@
 //! Notes and details in the report.
 
-use fg_tools::collapse::Options;
+use fg_tools::collapse::{Options, collapse};
+use fg_tools::folded::StackTable;
+use fg_tools::{Source, Weight};
 
 use super::kit::*;
 use super::{below, fold_bytes, root_with_maps};
@@ -264,4 +266,38 @@ fn frame_pointers_are_said_to_leave_out_the_caller_of_a_leaf() {
     assert_eq!(stacks(USUAL, chain(), false), (false, true), "of others' recordings it is a detail");
     assert_eq!(stacks(USUAL | REGS_USER | STACK_USER, chain(), true), (false, false));
     assert_eq!(stacks(USUAL & !CALLCHAIN, vec![], true), (false, false), "without stacks");
+}
+
+/// Processor traces, branches and faults of which nothing came, before the clock that was sampled.
+#[test]
+fn a_first_event_without_samples_gives_way_to_one_with_some() {
+    let root = root_with_maps(&[(1, &[(CODE, "f")])]);
+    let first = [
+        Event { kind: 8, name: "intel_pt//u", ..Event::default() },
+        Event { kind: 0, name: "branches:u", fields: USUAL | BRANCH_STACK, ..Event::default() },
+        Event { config: 6, name: "major-faults", ..Event::default() },
+    ];
+    for first in first {
+        for pipe in [false, true] {
+            let clock = Event { name: "cpu-clock", ..Event::default() };
+            let other = Event { kind: 1, config: 5, name: "alignment-faults", ..Event::default() };
+            let mut r = Recording::new(Style { pipe, ..PLAIN }, &[first.clone(), clock, other]);
+            r.comm(1, 1, 0, b"app", false);
+            r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+            for (event, time, period) in [(2, 10, 3), (1, 20, 5)] {
+                let chain = vec![USER, CODE];
+                r.sample(&Sample { event, pid: 1, tid: 1, time, period, chain, ..Sample::default() });
+            }
+            let note = format!("the value {:?} has no samples: this is \"cpu-clock\"", first.name);
+            let (text, report) = fold_bytes(&r.bytes(), &below(root.path())).unwrap();
+            assert_eq!(text, "app;f 5\n", "{}", first.name);
+            assert!(report.notes.join("\n").contains(&note), "{:?}", report.notes);
+            // What can be read once only.
+            let once = Source::reader("pipe", std::io::Cursor::new(r.bytes()));
+            let mut table = StackTable::default();
+            let report = collapse(&[once], None, &below(root.path()), &mut table).unwrap();
+            assert_eq!(table.total().unwrap().value, Weight::new(5), "{}", first.name);
+            assert!(report.notes.join("\n").contains(&note), "{:?}", report.notes);
+        }
+    }
 }
