@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::{fg_record, ready, recorded, set_mode, text};
 
@@ -138,20 +138,67 @@ fn under_sudo_the_browser_is_the_caller_s() {
     assert_eq!(said(&folder, "surf")[..2], ["65534", "/home/of-nobody"]);
 }
 
+/// `fg-render`, run in `folder` as if it were the user's home, with a browser that stands in.
+fn fg_render(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-render"));
+    let path = format!("{}:/usr/bin:/bin", folder.display());
+    command.current_dir(folder).env("PATH", path).env("HOME", folder).env("BROWSER", "surf");
+    for name in ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "SUDO_UID", "XDG_CACHE_HOME"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
 #[test]
 fn fg_render_opens_its_page_too() {
     let temporary = folder();
     let folder = temporary.path().canonicalize().expect("it is there");
     stand_in(&folder, "surf", "");
     fs::write(folder.join("a.folded"), "main;hot 42\n").expect("a file");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-render"));
-    let path = format!("{}:/usr/bin:/bin", folder.display());
-    command.current_dir(&folder).env("PATH", path).env("BROWSER", "surf").env_remove("SUDO_UID");
-    let output = command.args(["-o", "a.svg", "-o", "a.html", "--open", "a.folded"]).output();
+    let output = fg_render(&folder).args(["-o", "a.svg", "-o", "a.html", "--open", "a.folded"]).output();
     let output = output.expect("fg-render starts");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
     assert_eq!(said(&folder, "surf")[2..], [folder.join("a.html").to_string_lossy()]);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-render"));
-    let output = command.current_dir(&folder).args(["--open", "a.folded"]).output().expect("it starts");
-    assert_eq!(output.status.code(), Some(2), "a file has to be named: {output:?}");
+}
+
+#[test]
+fn fg_render_opens_a_page_that_nobody_named() {
+    let temporary = folder();
+    let folder = temporary.path().canonicalize().expect("it is there");
+    stand_in(&folder, "surf", "");
+    fs::write(folder.join("a.folded"), "main;hot 42\n").expect("a file");
+    let pages = folder.join(".cache/fg-tools/pages");
+    // An input of the same name replaces the page, one by a pipe has a name of its own.
+    for (arguments, name, begins) in [
+        (&["--open", "a.folded"][..], "a.folded.html", "<!doctype html>"),
+        (&["--open", "./a.folded", "--title", "again"], "a.folded.html", "<!doctype html>"),
+        (&["--open", "a.folded", "--format", "svg"], "a.folded.svg", "<?xml"),
+        (&["--open", "a.folded", "-o", "a.tsv"], "a.folded.html", "<!doctype html>"),
+        (&["--open"], "standard-input.html", "<!doctype html>"),
+    ] {
+        let input = fs::File::open(folder.join("a.folded")).expect("it was written");
+        let output = fg_render(&folder).args(arguments).stdin(input).output().expect("fg-render starts");
+        let page = pages.join(name);
+        let expected = format!("fg-render: opened {}; -o FILE writes it elsewhere\n", page.display());
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), expected), "{arguments:?}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+        assert_eq!(said(&folder, "surf")[2..], [page.to_string_lossy()], "{arguments:?}");
+        assert!(fs::read_to_string(&page).expect("a page").starts_with(begins), "{arguments:?}");
+    }
+    assert!(folder.join("a.tsv").exists(), "it is written beside the page");
+    assert_eq!(fs::read_dir(&pages).expect("a folder").count(), 3, "a page for each name");
+    let mode = fs::metadata(&pages).expect("a folder").mode();
+    assert_eq!(mode & 0o077, 0, "profiles are nobody else's: {mode:o}");
+}
+
+#[test]
+fn a_format_that_no_browser_shows_is_not_opened() {
+    let temporary = folder();
+    fs::write(temporary.path().join("a.folded"), "main;hot 42\n").expect("a file");
+    let output = fg_render(temporary.path()).args(["--open", "--format", "top", "a.folded"]).output();
+    let output = output.expect("fg-render starts");
+    let expected = "fg-render: a browser does not show top: --open goes with html, svg, png\n";
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), expected.to_owned()));
+    assert!(!temporary.path().join(".cache").exists());
 }

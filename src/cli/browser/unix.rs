@@ -19,12 +19,14 @@ use crate::cli::say;
 /// The time in which a browser that does not work ends: one that still runs then has opened.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Opens a file, or tells the user to; `tool` is the name that the message begins with.
-pub fn open(tool: &str, file: &Path) {
+/// Opens a file, or tells the user to; `tool` is the name that the message begins with. Returns true if
+/// a browser was started.
+pub fn open(tool: &str, file: &Path) -> bool {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let commands = commands(&file, &|name| env::var_os(name).filter(|value| !value.is_empty()));
-    let caller = Caller::of_sudo(effective_user(), &|name| env::var(name).ok());
-    if !commands.iter().any(|words| is_opened_by(words, caller.as_ref())) {
+    let caller = caller_of_sudo();
+    let has_opened = commands.iter().any(|words| is_opened_by(words, caller.as_ref()));
+    if !has_opened {
         let tried: Vec<_> = commands.iter().map(|words| words[0].to_string_lossy()).collect();
         let why = match tried.is_empty() {
             true => "there is no display here, and BROWSER is not set".to_owned(),
@@ -32,6 +34,16 @@ pub fn open(tool: &str, file: &Path) {
         };
         say(tool, format_args!("no browser was opened ({why}); open {} yourself", file.display()));
     }
+    has_opened
+}
+
+/// Returns true if the browser is another user's, who cannot read what is private to this one.
+pub(super) fn is_another_user_s() -> bool {
+    caller_of_sudo().is_some()
+}
+
+fn caller_of_sudo() -> Option<Caller> {
+    Caller::of_sudo(effective_user(), &|name| env::var(name).ok())
 }
 
 /// The command lines to try.

@@ -87,8 +87,13 @@ const RENDER: Manual = Manual {
         ("COLORTERM", "All colours instead of 256, if it is truecolor or 24bit."),
         ("TERM", "No colours, if it is dumb."),
         ("BROWSER", "The browser that --open starts."),
+        ("XDG_CACHE_HOME", "The folder for the page that --open shows (default: ~/.cache)."),
     ],
-    files: &[("palette.map", "The colours that --cp keeps from picture to picture."), DEBUG_FOLDERS],
+    files: &[
+        ("~/.cache/fg-tools/pages", "Pages that --open showed and no -o named."),
+        ("palette.map", "The colours that --cp keeps from picture to picture."),
+        DEBUG_FOLDERS,
+    ],
     see_also: &["fg-record(1)", "fg-collapse(1)", "fg-filter(1)", "fg-diff(1)"],
 };
 

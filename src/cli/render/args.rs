@@ -224,8 +224,9 @@ pub struct OutputArgs {
     /// The format of the one output, whatever its ending (default: svg)
     #[arg(long, value_name = "NAME", value_parser = formats())]
     pub format: Option<String>,
-    /// Open the page or picture in the browser
-    #[arg(long, requires = "output")]
+    /// Open the page or picture in the browser; without one, write a page into the user's cache
+    /// folder and open that
+    #[arg(long)]
     pub open: bool,
 }
 
@@ -281,7 +282,7 @@ pub struct TerminalArgs {
     /// Walk through the profile in the terminal: a flame graph, a table, callers and callees;
     /// ? tells the keys
     #[cfg(feature = "tui")]
-    #[arg(long, conflicts_with_all = ["output", "format", "peek", "list"])]
+    #[arg(long, conflicts_with_all = ["output", "format", "open", "peek", "list"])]
     pub tui: bool,
 }
 

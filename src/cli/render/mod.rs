@@ -11,6 +11,7 @@ mod tui;
 mod values;
 
 use std::io::{IsTerminal, stderr};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -126,14 +127,20 @@ impl Tool for Render {
                 false => Ok(Exit::Yes),
             };
         }
-        let to_person = self.output.goes_to_person();
+        let to_person = self.output.goes_to_person() && !self.output.open;
         let unnamed = match (&self.table.peek, &self.table.list) {
             (Some(_), _) => "peek",
             (None, Some(_)) => "list",
             _ if to_person => LETTERS,
             _ => FORMATS[0].name,
         };
-        let chosen = self.output.choose(unnamed)?;
+        let mut chosen = self.output.choose(unnamed)?;
+        let own_page = self.own_page(&chosen)?;
+        if let Some((path, format)) = &own_page {
+            // Nothing else was asked for than to see it.
+            chosen.retain(|(path, _)| path.is_some());
+            chosen.push((Some(path), format));
+        }
         let formats: Vec<&Format> = chosen.iter().map(|(_, format)| *format).collect();
         if to_person && let Some(format) = formats.iter().find(|format| !is_readable(format)) {
             let name = format.name;
@@ -166,8 +173,11 @@ impl Tool for Render {
         if to_person && formats[0].name == LETTERS && self.output.format.is_none() && stderr().is_terminal() {
             self.say("drawn in letters; -o out.svg draws a picture, -o out.html a page to explore");
         }
-        if let Some(path) = browser::preferred(&chosen).filter(|_| self.output.open) {
-            browser::open(Self::NAME, path);
+        if let Some(path) = browser::preferred(&chosen).filter(|_| self.output.open)
+            && browser::open(Self::NAME, path)
+            && own_page.is_some()
+        {
+            self.say(format_args!("opened {}; -o FILE writes it elsewhere", path.display()));
         }
         let nothing_selected = written.outputs.iter().any(|finished| finished.nothing_selected);
         Ok(if nothing_selected { Exit::No } else { Exit::Yes })
@@ -248,6 +258,25 @@ impl Render {
             ),
             None => Ok(()),
         }
+    }
+
+    /// The page or picture that `--open` shows where no output is one.
+    fn own_page(
+        &self,
+        chosen: &[(Option<&Path>, &'static Format)],
+    ) -> anyhow::Result<Option<(PathBuf, &'static Format)>> {
+        if !self.output.open || browser::preferred(chosen).is_some() {
+            return Ok(None);
+        }
+        let format = match &self.output.format {
+            Some(name) if browser::SHOWN.contains(&&**name) => Format::by_name(name)?,
+            Some(name) if self.output.output.is_empty() => {
+                bail!("a browser does not show {name}: --open goes with {}", browser::SHOWN.join(", "))
+            }
+            _ => Format::by_name(browser::SHOWN[0])?,
+        };
+        let path = browser::own_page(&self.input.files, format.name);
+        Ok(Some((path.context("no folder for the page that --open shows; -o FILE names one")?, format)))
     }
 
     fn no_stacks(&self, summary: &WalkSummary) -> Error {
