@@ -33,7 +33,7 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "callgrind",
-    producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy -f callgrind, ruby-prof, pyprof2calltree; \
+    producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy --format callgrind, ruby-prof, pyprof2calltree; \
                stacks are estimates",
     tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55, ruby-prof 1.4, pyprof2calltree 1.4",
     values: "the events, the first is the default: Ir, …",
