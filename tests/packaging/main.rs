@@ -11,6 +11,7 @@ mod files;
 #[path = "../common/installed.rs"]
 mod installed;
 mod materials;
+mod quickstart;
 #[path = "../common/skip.rs"]
 mod skip;
 mod speed;
