@@ -27,7 +27,6 @@ mod signals;
 mod suggest;
 pub mod terminal;
 
-use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::PathBuf;
@@ -112,20 +111,9 @@ fn run<T: Tool>() -> anyhow::Result<Exit> {
             Ok(Exit::Yes)
         }
         Err(e) => {
-            let e = match e.kind() {
-                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => helped::<T>(e),
-                _ => suggest::improve(e, T::NAME),
-            };
-            // Arguments may be names of files that somebody else chose.
-            let is_odd = |argument: OsString| {
-                let argument = argument.to_string_lossy();
-                printable(argument.as_bytes()) != argument
-            };
-            match std::env::args_os().any(is_odd) {
-                false => drop(e.print()),
-                true => {
-                    e.render().to_string().lines().for_each(|line| eprint_line(&printable(line.as_bytes())));
-                }
+            match e.kind() {
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(helped::<T>(e).print()),
+                _ => say(T::NAME, suggest::one_line(&suggest::improve(e, T::NAME))),
             }
             Ok(Exit::Status(2))
         }

@@ -5,6 +5,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Command, CommandFactory};
 
+use crate::printable::printable;
+
 /// Programs that neighbours' options are taken for.
 const READERS: &[&str] = &["fg-collapse", "fg-filter", "fg-diff", "fg-render"];
 const RECORD: &[&str] = &["fg-record"];
@@ -117,20 +119,87 @@ pub fn improve(mut error: Error, program: &str) -> Error {
         ErrorKind::InvalidValue => value_advice(&error),
         _ => None,
     };
-    if advice.is_none() && error.get(ContextKind::SuggestedArg).is_some() {
-        // That it may be a file's name is far-fetched.
+    if advice.is_none() && (error.get(ContextKind::SuggestedArg).is_some() || program != "fg-filter") {
+        // Patterns may begin with a hyphen; that a file's name does is far-fetched.
         error.remove(ContextKind::Suggested);
+    }
+    // Arguments may be names of files that somebody else chose: a message is one line all the same.
+    for kind in [ContextKind::InvalidArg, ContextKind::InvalidValue] {
+        if let Some(given) = text(&error, kind)
+            && let shown = printable(given.as_bytes())
+            && shown != given
+        {
+            error.insert(kind, ContextValue::String(shown));
+            error.remove(ContextKind::Suggested);
+        }
     }
     if let Some(advice) = advice {
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::SuggestedValue);
-        if let Some((_, mut command)) = commands().into_iter().find(|(name, _)| name == program) {
-            // The one that is there names the option that was suggested before.
-            error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
-        }
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(advice)]));
     }
     error
+}
+
+/// Words of Rust's own for values that are no numbers, and ours.
+const NUMBERS: &[(&str, &str)] = &[
+    ("invalid digit found in string", "it is not a whole number"),
+    ("cannot parse integer from empty string", "it is empty, and no number"),
+    ("number too large to fit in target type", "it is too large"),
+    ("number too small to fit in target type", "it is too small"),
+    ("invalid float literal", "it is not a number"),
+    ("cannot parse float from empty string", "it is empty, and no number"),
+];
+
+/// More values than these are not listed in a message.
+const MOST_VALUES: usize = 12;
+
+/// An error of the command line as all messages are: what is wrong, and what to do, in one line.
+pub fn one_line(error: &Error) -> String {
+    if lacks_target(error) {
+        return "there is nothing to record: name a COMMAND, -p PID or NAME, or -a for the whole machine"
+            .to_owned();
+    }
+    let rendered = error.render().to_string();
+    let (mut what, mut tips, mut values) = (String::new(), Vec::new(), None);
+    for line in rendered.strip_prefix("error: ").unwrap_or(&rendered).lines().map(str::trim) {
+        if line.starts_with("Usage:") || line.starts_with("For more information") {
+            break;
+        }
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            tips.push(tip);
+        } else if let Some(list) = line.strip_prefix("[possible values: ") {
+            values = Some(list.trim_end_matches(']'));
+        } else if !line.is_empty() {
+            what.push_str(match () {
+                () if what.is_empty() => "",
+                () if what.ends_with(':') => " ",
+                () => ", ",
+            });
+            what.push_str(line);
+        }
+    }
+    if let Some((start, ours)) =
+        NUMBERS.iter().find_map(|(theirs, ours)| Some((what.strip_suffix(theirs)?, ours)))
+    {
+        what = format!("{start}{ours}");
+    }
+    let few = values.filter(|values| values.split(", ").count() <= MOST_VALUES);
+    let hint = match (tips.is_empty(), few) {
+        (false, _) => tips.join("; "),
+        (true, Some(values)) => format!("it is one of {values}"),
+        (true, None) => "see --help".to_owned(),
+    };
+    format!("{what}; {hint}")
+}
+
+/// Returns true if fg-record was not told what to record.
+fn lacks_target(error: &Error) -> bool {
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) if error.kind() == ErrorKind::MissingRequiredArgument => missing,
+        _ => return false,
+    };
+    missing.iter().any(|name| name.starts_with("<COMMAND|"))
 }
 
 fn text(error: &Error, kind: ContextKind) -> Option<&str> {

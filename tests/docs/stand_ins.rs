@@ -34,7 +34,10 @@ const STAND_INS: &[(&str, &str)] = &[
     ("asprof", r#"test "$3 $4 $5" = "-o collapsed -f" && play folded/rbspy > "$6""#),
     ("dotnet-trace", r#"test "$1 $2 $4" = "collect -o -p" && play nettrace/samples > "$3""#),
     ("rbspy", r#"test "$1 $2" = "record --raw-file" && play rbspy-raw/threads > "$3""#),
-    ("php", r#"test "$2 $4" = "xdebug.mode=profile xdebug.output_dir=." && play callgrind/xdebug > cachegrind.out.1"#),
+    (
+        "php",
+        r#"test "$2 $4" = "xdebug.mode=profile xdebug.output_dir=." && play callgrind/xdebug > cachegrind.out.1"#,
+    ),
     ("luajit", r#"test "$1" = "-jp=G,out.folded" && play folded/rbspy > out.folded"#),
 ];
 

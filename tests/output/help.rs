@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use super::messages::name;
 use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed};
 
 /// The commands that have help.
@@ -122,7 +123,53 @@ fn a_wrong_option_names_the_right_one() {
         let (status, out, said) = shown(program, arguments);
         assert_eq!((status, out.as_str()), (Some(2), ""), "{arguments:?}");
         assert!(said.contains(advice), "{program} {arguments:?}: {said}");
-        assert_eq!(said.matches("tip:").count(), 1, "{said}");
+        assert!(said.starts_with(&format!("{}: ", name(program))), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+/// A mistake on the command line is one line: what is wrong, and what to do.
+#[test]
+fn a_mistake_is_one_line_and_a_hint() {
+    for (program, arguments, expected) in [
+        (
+            RECORD,
+            &["-o", "out.svg"][..],
+            "there is nothing to record: name a COMMAND, -p PID or NAME, or -a for the whole machine",
+        ),
+        (
+            RECORD,
+            &["-F", "abc", "./app"],
+            "invalid value 'abc' for '--freq <HZ>': samples per second are a whole number from 1 to 1000000; see --help",
+        ),
+        (
+            RECORD,
+            &["-p", "1", "-a"],
+            "the argument '--pid <PID|NAME>' cannot be used with '--all'; see --help",
+        ),
+        (
+            RENDER,
+            &["--format", "tap"],
+            "invalid value 'tap' for '--format <NAME>'; a similar value exists: 'top'",
+        ),
+        (
+            RENDER,
+            &["--order", "xyzzy"],
+            "invalid value 'xyzzy' for '--order <ORDER>'; it is one of name, time",
+        ),
+        (
+            RENDER,
+            &["--limit", "many"],
+            "invalid value 'many' for '--limit <N>': it is not a whole number; see --help",
+        ),
+        (RENDER, &["--xyzzy\nplugh"], "unexpected argument '--xyzzy\u{fffd}plugh' found; see --help"),
+        (COLLAPSE, &["--xyzzy"], "unexpected argument '--xyzzy' found; see --help"),
+        (FILTER, &["--hide"], "a value is required for '--hide <R>' but none was supplied; see --help"),
+        (DIFF, &["--plugh", "a"], "unexpected argument '--plugh' found; see --help"),
+    ] {
+        let (status, out, said) = shown(program, arguments);
+        assert_eq!((status, out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert_eq!(said, format!("{}: {expected}\n", name(program)), "{arguments:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed};
 
 const PROGRAMS: [&str; 5] = [RECORD, COLLAPSE, FILTER, DIFF, RENDER];
 
-fn name(program: &str) -> &str {
+pub fn name(program: &str) -> &str {
     program.rsplit('/').next().unwrap()
 }
 

@@ -23,8 +23,7 @@ fn quickstart_opens_a_page_and_names_the_programs() {
     let built = programs().to_str().unwrap();
     for (ci, is_opened) in [("", true), ("true", false)] {
         let place = clone();
-        let settings =
-            [("BUILT", built), ("CARGO_TARGET_DIR", "target"), ("CI", ci), ("BROWSER", "browser")];
+        let settings = [("BUILT", built), ("CARGO_TARGET_DIR", "target"), ("CI", ci), ("BROWSER", "browser")];
         let said = place.succeeds("scripts/quickstart", &settings);
         let page = place.read("target/quick/rustc.html");
         assert!(page.starts_with("<!doctype html>"));

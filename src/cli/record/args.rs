@@ -60,7 +60,7 @@ pub struct SamplingArgs {
     pub duration: Option<Duration>,
 
     /// Samples per second of processor time [default: 997, or 100 with py-spy]
-    #[arg(short = 'F', long, aliases = ["frequency", "rate"], value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(short = 'F', long, aliases = ["frequency", "rate"], value_name = "HZ", value_parser = hertz)]
     pub freq: Option<u64>,
 
     /// Sample after each EVENTS of the event, instead of so many times a second; nanoseconds of
@@ -290,6 +290,11 @@ fn with_descendants(pids: Vec<u32>) -> Vec<u32> {
         }
     }
     all
+}
+
+fn hertz(text: &str) -> Result<u64, String> {
+    let rate = text.parse().ok().filter(|rate| (1..=1_000_000).contains(rate));
+    rate.ok_or_else(|| "samples per second are a whole number from 1 to 1000000".to_owned())
 }
 
 fn count(text: &str) -> Result<u64, String> {
