@@ -11,15 +11,15 @@ fn command_lines_of_backends() {
     for (arguments, line) in [
         (
             "--with perf -- ./app 'a b'",
-            "perf record -q -F 997 --call-graph 'dwarf,32768' -o perf.data -- ./app 'a b'",
+            "perf record -q -N -F 997 --call-graph 'dwarf,32768' -o perf.data -- ./app 'a b'",
         ),
         (
             "--with perf -F 99 -e page-faults --call-graph fp --no-children -a -- app",
-            "perf record -q -F 99 -e page-faults --call-graph fp --no-inherit -a -o perf.data -- app",
+            "perf record -q -N -F 99 -e page-faults --call-graph fp --no-inherit -a -o perf.data -- app",
         ),
         (
             "--with perf -p 1,2 -d 1.5 --call-graph none",
-            "perf record -q -F 997 -p '1,2' -o perf.data -- sleep 1.5",
+            "perf record -q -N -F 997 -p '1,2' -o perf.data -- sleep 1.5",
         ),
         (
             "--with py-spy -- app -x",

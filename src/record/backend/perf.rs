@@ -48,6 +48,10 @@ impl Backend for Perf {
         let file = ask.folder.join("perf.data");
         let mut words = Words::of(ask.program);
         words.add(["record", "-q"]);
+        if !ask.wishes.raw {
+            // Its file is read at once: copies of all programs in ~/.debug are for one that is kept.
+            words.add(["-N"]);
+        }
         match request.rate {
             Rate::EveryEvents(events) => words.option("-c", events.to_string()),
             Rate::PerSecond(_) => words.option("-F", ask.rate(&INFO).to_string()),
