@@ -1,7 +1,10 @@
 //! The program that is recorded: started so that it waits, asked to end, and waited for.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -104,11 +107,27 @@ fn command(invocation: &Invocation) -> Command {
 fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
     let program = invocation.program.to_string_lossy();
     let said = match error.kind() {
-        io::ErrorKind::NotFound => format!("{program}: there is no such program"),
-        io::ErrorKind::PermissionDenied => format!("{program}: it may not be executed"),
+        io::ErrorKind::NotFound => no_such_program(&invocation.program),
+        io::ErrorKind::PermissionDenied => {
+            format!("{program}: it may not be executed; if it is a recording, fg-render draws it")
+        }
         _ => format!("{program}: {}", message(error)),
     };
     Refusal::Other { doing: "start the program", said }
+}
+
+/// The words for a program that is not found, and the command that was meant if one is likely.
+pub(super) fn no_such_program(program: &OsStr) -> String {
+    let name = program.to_string_lossy();
+    let here = Path::new(program).metadata().ok().filter(|it| it.is_file() && !name.contains('/'));
+    match here.map(|file| file.permissions().mode() & 0o111 != 0) {
+        Some(true) => format!("{name}: there is no such program in PATH; the one in this folder is ./{name}"),
+        Some(false) => {
+            format!("{name}: it is a file, and no program; if it is a recording, fg-render {name} draws it")
+        }
+        None if name == "help" => "help: there is no such program; --help explains fg-record".to_owned(),
+        None => format!("{name}: there is no such program"),
+    }
 }
 
 /// The refusal for an error of the system.

@@ -395,6 +395,29 @@ fn perf_reads_the_raw_recording() {
     assert!((share(&theirs, "hot") - share(&ours, "hot")).abs() < 0.01, "{theirs}\n{ours}");
 }
 
+/// Issue 37, line 5.
+#[test]
+fn what_is_no_program_is_answered_with_the_command_that_was_meant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, mode) in [("app", 0o755), ("perf.data", 0o644)] {
+        fs::write(folder.path().join(name), "#!/bin/sh\n").expect("a file");
+        set_mode(&folder.path().join(name), mode);
+    }
+    for (program, said) in [
+        ("app", "app: there is no such program in PATH; the one in this folder is ./app"),
+        (
+            "perf.data",
+            "perf.data: it is a file, and no program; if it is a recording, fg-render perf.data draws it",
+        ),
+        ("./perf.data", "./perf.data: it may not be executed; if it is a recording, fg-render draws it"),
+        ("help", "help: there is no such program; --help explains fg-record"),
+    ] {
+        let Some(output) = recorded(fg_record().current_dir(&folder).arg(program)) else { return };
+        let expected = format!("fg-record: cannot start the program: {said}\n");
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), expected));
+    }
+}
+
 #[test]
 fn errors_are_one_line_and_status_2() {
     for (arguments, said) in [

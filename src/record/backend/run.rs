@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{Ask, Backend, Plan, Recording, Refusal, Starter, Status, Wishes, find};
-use crate::record::program::{Started, ask_to_end, launch, message};
+use crate::record::program::{Started, ask_to_end, launch, message, no_such_program};
 use crate::record::request::Target;
 use crate::record::sys::launch::{End, Launched};
 use crate::record::sys::processes::{self, Watched, is_running};
@@ -215,8 +215,8 @@ fn check_target(target: &Target) -> Result<(), Refusal> {
     if let Some(invocation) = target.invocation()
         && find::on_path(&invocation.program).is_none()
     {
-        let program = invocation.program.to_string_lossy();
-        return Err(Refusal::new(format!("cannot start the program: {program}: there is no such program")));
+        let said = no_such_program(&invocation.program);
+        return Err(Refusal::new(format!("cannot start the program: {said}")));
     }
     if let Target::Processes(pids) = target
         && let Some(gone) = pids.iter().find(|pid| !is_running(**pid))
