@@ -1,7 +1,7 @@
 //! `fg-filter`: its options, and the counts and tables it prints.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -182,6 +182,30 @@ impl Tool for Filter {
     const NAME: &'static str = "fg-filter";
 
     fn run(self) -> anyhow::Result<Exit> {
+        let file = self.file_as_pattern();
+        let advice =
+            |file: &str| format!("{file} was the pattern, and is a file here: fg-filter PATTERN {file}");
+        if let Some(file) = file.as_deref().filter(|_| std::io::stdin().is_terminal()) {
+            anyhow::bail!(advice(file));
+        }
+        let exit = self.filter()?;
+        if let Some(file) = file.as_deref().filter(|_| exit == Exit::No && !self.quiet) {
+            say(Self::NAME, advice(file));
+        }
+        Ok(exit)
+    }
+}
+
+impl Filter {
+    /// The one argument, if it is the pattern by its place and a file by its name.
+    fn file_as_pattern(&self) -> Option<String> {
+        let is_pattern =
+            self.regexps.is_empty() && self.pattern_files.is_empty() && self.operations.is_empty();
+        let name = self.pattern.as_ref().filter(|_| is_pattern && self.input.files.is_empty())?;
+        Path::new(name).is_file().then(|| name.to_string_lossy().into_owned())
+    }
+
+    fn filter(&self) -> anyhow::Result<Exit> {
         let (patterns, sources) = self.patterns_and_sources()?;
         signals::read_from(&sources);
         terminal::say_waiting(Self::NAME, &sources);
@@ -226,9 +250,7 @@ impl Tool for Filter {
         output.finish()?;
         Ok(exit(&filtered))
     }
-}
 
-impl Filter {
     /// Opens the input: folded text to be streamed, everything else as a profile.
     fn open(&self, sources: &[Source], pipeline: &Pipeline) -> anyhow::Result<Opened> {
         let reading = self.reading.0.read_options(self.quiet).places(pipeline.needs_places());

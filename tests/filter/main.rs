@@ -223,6 +223,24 @@ fn empty_input_selects_nothing() {
     }
 }
 
+/// Issue 37, line 5: `fg-filter out.folded` searched standard input for that name.
+#[test]
+fn a_file_in_the_place_of_the_pattern_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("main"), "main;a 1\n").unwrap();
+    std::fs::write(folder.path().join("out.folded"), "main;a 1\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fg-filter"));
+        let output = feed(command.args(arguments).current_dir(&folder), PROFILE);
+        (output.status.code(), text(&output.stderr))
+    };
+    let advice = "fg-filter: out.folded was the pattern, and is a file here: fg-filter PATTERN out.folded\n";
+    assert_eq!(run(&["out.folded"]), (Some(1), advice.to_owned()));
+    // A pattern that finds something is one, whatever else has its name.
+    assert_eq!(run(&["main"]), (Some(0), String::new()));
+    assert_eq!(run(&["-e", "out.folded"]), (Some(1), String::new()));
+}
+
 #[test]
 fn patterns_with_mistakes_are_refused_on_one_line() {
     for (pattern, what) in [
