@@ -16,6 +16,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use crate::spelling::near;
+
 /// The result of the library's fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -145,7 +147,14 @@ impl fmt::Display for ErrorKind {
             }
             ErrorKind::KnownUnsupported { what, instead } => write!(f, "not read here: {what}; {instead}"),
             ErrorKind::UnknownFormat { name, known } => {
-                write!(f, "there is no format {name:?}; the formats are {known}")
+                write!(f, "there is no format {name:?}; ")?;
+                match &near(name, known.split(", "))[..] {
+                    [] => write!(f, "the formats are {known}"),
+                    [others @ .., last] => match others.is_empty() {
+                        true => write!(f, "is it {last}?"),
+                        false => write!(f, "is it {} or {last}?", others.join(", ")),
+                    },
+                }
             }
             ErrorKind::Malformed { expected, found } => write!(f, "expected {expected}, found {found}"),
             ErrorKind::Empty { what } | ErrorKind::Doubtful { what } | ErrorKind::Setting { what } => {

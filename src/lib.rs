@@ -104,6 +104,7 @@ pub mod record;
 pub mod render;
 pub(crate) mod scan;
 pub mod significance;
+pub(crate) mod spelling;
 pub mod symbol;
 #[cfg(feature = "perf-data")]
 pub mod symbolize;

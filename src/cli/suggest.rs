@@ -6,6 +6,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use crate::printable::printable;
+use crate::spelling::distance;
 
 /// Programs that neighbours' options are taken for.
 const READERS: &[&str] = &["fg-collapse", "fg-filter", "fg-diff", "fg-render"];
@@ -282,25 +283,6 @@ fn listed(names: &[&str]) -> Option<String> {
     Some(if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) })
 }
 
-/// The number of letters to add, remove, replace or swap to make one word of another.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
-    for n in 1..=one.len() {
-        let mut row = vec![n];
-        for m in 1..=other.len() {
-            let replaced = rows[n - 1][m - 1] + usize::from(one[n - 1] != other[m - 1]);
-            let mut best = replaced.min(rows[n - 1][m] + 1).min(row[m - 1] + 1);
-            if n > 1 && m > 1 && one[n - 1] == other[m - 2] && one[n - 2] == other[m - 1] {
-                best = best.min(rows[n - 2][m - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[one.len()][other.len()]
-}
-
 fn value_advice(error: &Error) -> Option<String> {
     let wrong = text(error, ContextKind::InvalidValue)?.to_lowercase();
     let option = text(error, ContextKind::InvalidArg)?;
@@ -312,16 +294,6 @@ fn value_advice(error: &Error) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances_count_letters() {
-        for (one, other, expected) in
-            [("", "abc", 3), ("kitten", "sitting", 3), ("title", "title", 0), ("tilte", "title", 1)]
-        {
-            assert_eq!(distance(one, other), expected);
-            assert_eq!(distance(other, one), expected);
-        }
-    }
 
     /// A neighbour's option that we have needs no advice, and gets none.
     #[test]
