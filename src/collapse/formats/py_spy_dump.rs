@@ -191,13 +191,13 @@ fn collapse_json(input: Input, options: &Options, sink: &mut dyn Sink, report: &
                 "pid" => pid.push_str(json.text_or_number()?),
                 "thread_name" => name.push_str(json.text()?),
                 // Python's own number is the address of something where the system's is known.
-                "os_thread_id" if !json.null()? => {
+                "os_thread_id" if json.peek()? == Kind::Null => json.skip()?,
+                "os_thread_id" => {
                     tid.clear();
                     tid.push_str(json.text_or_number()?);
                 }
                 "thread_id" if tid.is_empty() => tid.push_str(json.text_or_number()?),
                 "frames" => read_frames(&mut json, &mut names, &mut stack, sink)?,
-                "os_thread_id" => {}
                 _ => json.skip()?,
             }
         }

@@ -231,7 +231,8 @@ impl Tree {
                     "lineNumber" => self.call.line = json.integer()? - 1,
                     "hitCount" => self.hits.push((node, json.integer()?)),
                     "parent" => self.parents.extend(json.index()?.map(|id| (node, id as u64))),
-                    "children" if !json.null()? => {
+                    "children" if json.peek()? == Kind::Null => json.skip()?,
+                    "children" => {
                         json.begin_array()?;
                         while json.next_item()? {
                             self.children.extend(json.index()?.map(|id| (node, id as u64)));
@@ -456,6 +457,14 @@ mod tests {
             collapsed(&old, &Options::default()).unwrap(),
             "(idle) 2\n(root) 2\nf: 2\nf:;(anonymous) 2\n"
         );
+    }
+
+    #[test]
+    fn a_node_whose_children_are_null_has_none() {
+        let nodes = [node(1, "(root)", "2"), node(2, "f", "").replace("[]", "null")].join(",");
+        let text =
+            format!(r#"{{"samples":[2,2],"timeDeltas":[0,3],"nodes":[{nodes}],"startTime":0,"endTime":5}}"#);
+        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "f 5\n");
     }
 
     #[test]
