@@ -200,7 +200,8 @@ impl Dump {
                 usize::try_from(length).ok().and_then(|length| at.checked_add(length)?.checked_add(2));
             let Some(end) = whole.filter(|end| *end <= self.raw.len()) else {
                 let found = format!("{} of {length}", self.raw.len() - at - 1);
-                return Err(Error::malformed("a stack's frames and how often it was seen", found.as_bytes()));
+                let expected = format!("a stack's frames and how often it was seen, from raw[{at}] on");
+                return Err(Error::malformed(expected, found.as_bytes()));
             };
             budget.check(end - at - 2)?;
             stack.clear();
