@@ -1,5 +1,7 @@
 //! JSON texts that say the same in another shape: other blanks, other orders of keys.
 
+use std::ops::Range;
+
 /// A value, as it stands in its text.
 pub enum Json<'a> {
     /// A number, a word or a string.
@@ -38,7 +40,11 @@ fn value<'a>(text: &mut &'a [u8]) -> Option<Json<'a>> {
 }
 
 /// The items between two brackets, with commas between.
-fn items<'a, T>(text: &mut &'a [u8], end: u8, item: impl Fn(&mut &'a [u8]) -> Option<T>) -> Option<Vec<T>> {
+fn items<'a, T>(
+    text: &mut &'a [u8],
+    end: u8,
+    mut item: impl FnMut(&mut &'a [u8]) -> Option<T>,
+) -> Option<Vec<T>> {
     *text = &text[1..];
     let mut items = Vec::new();
     if eat(text, end).is_some() {
@@ -132,4 +138,48 @@ pub fn restyled(text: &[u8], style: Style) -> Option<Vec<u8>> {
         out.push(b'\n');
     }
     Some(out)
+}
+
+/// A value in its text.
+pub struct Place {
+    /// The keys that lead to it, without the indices of lists.
+    pub path: String,
+    pub value: Range<usize>,
+    /// The start of its key, if it is in an object.
+    pub key: Option<usize>,
+}
+
+/// The places of all values of a text, the outermost ones too; `None` if it is no JSON.
+pub fn places(text: &[u8]) -> Option<Vec<Place>> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while !rest.trim_ascii_start().is_empty() {
+        place(&mut rest, text.len(), "", None, &mut found)?;
+    }
+    let is_document = |place: &Place| matches!(text[place.value.start], b'[' | b'{');
+    found.last().is_some_and(is_document).then_some(found)
+}
+
+/// Adds the place of the next value of the last bytes of a text, behind those within it.
+fn place(rest: &mut &[u8], len: usize, path: &str, key: Option<usize>, found: &mut Vec<Place>) -> Option<()> {
+    *rest = rest.trim_ascii_start();
+    let start = len - rest.len();
+    match rest.first()? {
+        b'[' => {
+            let path = format!("{path}[]");
+            items(rest, b']', |rest| place(rest, len, &path, None, found))?;
+        }
+        b'{' => {
+            items(rest, b'}', |rest| {
+                *rest = rest.trim_ascii_start();
+                let start = len - rest.len();
+                let key = String::from_utf8_lossy(plain(rest)?).into_owned();
+                eat(rest, b':')?;
+                place(rest, len, &format!("{path}.{}", key.trim_matches('"')), Some(start), found)
+            })?;
+        }
+        _ => drop(plain(rest)?),
+    }
+    found.push(Place { path: path.to_owned(), value: start..len - rest.len(), key });
+    Some(())
 }

@@ -10,6 +10,7 @@ mod folder;
 mod jfr;
 mod jfr_writer;
 mod json_text;
+mod json_values;
 mod labels;
 mod mutations;
 mod oracle;
