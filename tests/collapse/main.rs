@@ -13,6 +13,7 @@ mod json_text;
 mod json_values;
 mod labels;
 mod mutations;
+mod not_recordings;
 mod oracle;
 mod order;
 mod perf_script;

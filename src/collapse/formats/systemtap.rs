@@ -41,7 +41,7 @@ impl Collapser for SystemTap {
     fn detect(&self, head: &[u8]) -> Verdict {
         let mut frames = 0;
         for line in head_lines(head).take(2000) {
-            if frame(line).is_some_and(|frame| !frame.symbol.is_empty()) {
+            if frame(line).is_some_and(|frame| !frame.symbol.is_empty() && !frame.module.is_empty()) {
                 frames += 1;
             } else if frames > 0 && weight(line).is_some() {
                 return Verdict::Yes;

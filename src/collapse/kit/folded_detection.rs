@@ -38,8 +38,9 @@ pub(crate) fn is_folded(head: &[u8]) -> bool {
         return false;
     }
     if head.len() >= crate::input::HEAD && !head.contains(&b'\n') {
-        // The first line alone is longer than this; its weight is not in sight. A document is no stack.
-        return !matches!(head.first(), Some(b'{' | b'[' | b'<'));
+        // The first line alone is longer than this; its weight is not in sight. Documents are no stacks, nor are
+        // digits and base64 without an end.
+        return head.contains(&b';') && !matches!(head.first(), Some(b'{' | b'[' | b'<'));
     }
     let (mut stacks, mut functions, mut numbered, mut others) = (0, 0, 0, 0);
     for line in head_lines(head) {
@@ -102,9 +103,14 @@ fn shape(line: &[u8]) -> Shape {
         return Shape::Numbered;
     }
     if let Some(first) = memchr::memchr(b';', &stack) {
-        // Prose has a blank behind every `;`.
-        let is_stack = stack[first..].windows(2).any(|pair| pair[0] == b';' && pair[1] != b' ');
-        return if is_stack && stack.iter().any(is_letter) { Shape::Stack } else { Shape::Numbered };
+        // Prose has a blank behind every `;`; a number behind `#` is a remark.
+        let is_stack =
+            stack[first..].windows(2).any(|pair| pair[0] == b';' && !pair[1].is_ascii_whitespace());
+        return if is_stack && !stack.ends_with(b" #") && stack.iter().any(is_letter) {
+            Shape::Stack
+        } else {
+            Shape::Numbered
+        };
     }
     // Before the second weight of a differential line.
     let frame = split_weight(&stack).map_or(&stack[..], |(frame, _)| frame);
@@ -134,7 +140,7 @@ fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
 fn is_function(name: &[u8]) -> bool {
     let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return false };
     // Lists, assignments, keys of YAML and JSON, labels of metrics.
-    let is_other = matches!(first, b' ' | b'-' | b'*' | b'"')
+    let is_other = matches!(first, b' ' | b'\t' | b'-' | b'*' | b'"')
         || matches!(last, b':' | b'=' | b',')
         || memchr::memmem::find(name, b"=\"").is_some();
     if is_other || !name.iter().any(is_letter) {
@@ -166,8 +172,8 @@ fn outside_brackets(name: &[u8]) -> Outside {
             }
             b')' | b']' | b'}' | b'>' => depth = depth.saturating_sub(1),
             b',' if depth == 0 => outside.commas += 1,
-            b' ' => outside.remark |= depth > 0 && outside.parted,
-            _ if depth == 0 && before == b' ' => outside.words += 1,
+            b' ' | b'\t' => outside.remark |= depth > 0 && outside.parted,
+            _ if depth == 0 && matches!(before, b' ' | b'\t') => outside.words += 1,
             _ => {}
         }
         before = byte;
@@ -209,7 +215,11 @@ mod tests {
             "The year was 1999\n",
             "The year was 1999\nIt rained for 40\n",
             "I came; I saw 3\n",
+            "\tslave.channels 4\n",
             "retries: 5\ntimeout: 30\n",
+            "/dev/cdrom\t/cdrom\tiso9660\tdefaults,ro\t0 0\n",
+            "<I120> = 120;\t// #define KEY_MACRO 112\n",
+            "<U4E00> <U4E00>;IGNORE;IGNORE;IGNORE # 1215\n",
             "x = 5\ny = 7\n",
             "  \"count\": 5\n",
             "1 2\n3 4\n",
@@ -259,7 +269,8 @@ mod tests {
         }
         let long = [b"main;".repeat(20_000), b"lex 1\n".to_vec()].concat();
         assert!(is_folded(&long[..crate::input::HEAD]));
-        assert!(is_folded(&vec![b'x'; crate::input::HEAD]));
+        assert!(is_folded(&b"x;".repeat(crate::input::HEAD / 2)));
+        assert!(!is_folded(&vec![b'x'; crate::input::HEAD]));
         assert!(!is_folded(&vec![b'{'; crate::input::HEAD]));
     }
 }

@@ -75,6 +75,31 @@ pub(super) fn is_padded(line: &[u8]) -> bool {
     end_of_first_word(line) >= WIDTH
 }
 
+/// Returns true if no other text has such a line. Code and prose indent lines that begin with a word made of
+/// `a` to `f`, or with a number, and that end in parentheses: `\tb := new(nil)`. perf's have an offset, a module that is a
+/// path or in brackets, or an address that is long enough and padded.
+pub(super) fn is_telling(line: &[u8]) -> bool {
+    /// Addresses of programs that are not moved begin at 0x400000, those of others are offsets in a file.
+    const SHORTEST: usize = 4;
+    let line = line.strip_prefix(b"\t").unwrap_or(line);
+    let text = line.trim_ascii();
+    let end = memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len());
+    let (address, rest) = text.split_at(end);
+    if !is_hex(address) {
+        return false;
+    }
+    let (name, module) = split_module(rest.trim_ascii());
+    let is_place = matches!(module, [b'/', _, ..] | [b'[', .., b']'] | b"inlined");
+    // Operators and numbers are no symbols.
+    let is_symbol = || {
+        let first = name.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        name.is_empty() || first.iter().any(|b| b.is_ascii_alphabetic() || *b == b'_' || !b.is_ascii())
+    };
+    let is_number = || address.len() >= SHORTEST && address.iter().any(u8::is_ascii_digit);
+    let is_address = || is_number() && is_padded(line) && is_symbol();
+    is_place || name == UNKNOWN || without_offset(name).len() < name.len() || is_address()
+}
+
 fn end_of_first_word(line: &[u8]) -> usize {
     let text = line.trim_ascii_start();
     line.len() - text.len() + memchr::memchr(b' ', text).unwrap_or(text.len())
@@ -303,6 +328,37 @@ mod tests {
             ("aé+0x12", "aé"),
         ] {
             assert_eq!(std::str::from_utf8(without_offset(text.as_bytes())).unwrap(), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn code_and_prose_are_not_telling() {
+        for line in [
+            "\t    7f1e2215d058 f",
+            "\t            7e3f shop::Deep::visit",
+            "\ta f+0x16",
+            "\t1 f (/a)",
+            "\t1 f (inlined)",
+            "\t0 [unknown]",
+            "ffffffff8103d0ca f ([kernel.kallsyms])",
+            "\t7f1e2215d058  ([unknown])",
+        ] {
+            assert!(is_telling(line.as_bytes()), "{line}");
+        }
+        for line in [
+            "\tb := bytes.NewBuffer(nil)",
+            "\ta = f (nil)",
+            "\td, e := f (x / y)",
+            "\t               c = 5 (/)",
+            "                 fade = f(x)",
+            "                        0b00 => {",
+            "\t1234567891234567 << 180,",
+            "\t4096 bytes are read (see above)",
+            "            12 apples",
+            "\tmain (/bin/a)",
+            "",
+        ] {
+            assert!(!is_telling(line.as_bytes()), "{line}");
         }
     }
 

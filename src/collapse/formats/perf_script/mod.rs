@@ -37,7 +37,7 @@ use self::attached::is_attached;
 use self::event::{
     Layout, is_side_band, layout_of_side_band, parse_event, parse_event_or_frame, parse_without_thread,
 };
-use self::frame::{Frame, are_samples, is_padded, without_tab};
+use self::frame::{Frame, are_samples, is_padded, is_telling, without_tab};
 use self::header::TextHeader;
 use self::overview::Overview;
 use self::parser::PerfParser;
@@ -81,6 +81,12 @@ impl Collapser for PerfScript {
         for line in lines(head).take(400) {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let frame = line.strip_prefix(b"\t").and_then(Frame::parse);
+            // Only below a line with a time or a processor any word of hexadecimal digits is an address.
+            let is_below = |layout: Layout| layout.is_telling() && parse_event(before, layout).is_some();
+            if !(is_telling(line) || layout.is_some_and(is_below)) {
+                before = if line.trim_ascii().is_empty() { b"" } else { line };
+                continue;
+            }
             if frame.is_some_and(|frame| !frame.address.is_empty()) {
                 // A frame below an event line, or below nothing.
                 let event = layout.is_some_and(|layout| parse_event(before, layout).is_some());
@@ -106,9 +112,9 @@ impl Collapser for PerfScript {
             before = if line.trim_ascii().is_empty() { b"" } else { line };
         }
         // One-line samples: other texts have numbers too, but not a thread, a time and an event.
-        let is_telling = |layout: Layout| layout.is_telling() || layout.is_of_one_line_samples(head);
+        let is_perfs = |layout: Layout| layout.is_telling() || layout.is_of_one_line_samples(head);
         // Of a whole machine there are thousands of notes on mappings before the first sample.
-        if layout.is_some_and(is_telling) || layout_of_side_band(head).is_some() {
+        if layout.is_some_and(is_perfs) || layout_of_side_band(head).is_some() {
             Verdict::Yes
         } else {
             Verdict::No
