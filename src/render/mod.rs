@@ -32,6 +32,7 @@ mod dot;
 mod exchange;
 mod firefox;
 pub mod format;
+pub mod formats;
 pub mod functions;
 mod graph_writer;
 pub mod html;
@@ -66,7 +67,8 @@ mod tsv;
 pub mod writer;
 
 pub use builders::{HtmlOptions, SvgOptions};
-pub use format::{FORMATS, Format};
+pub use format::Format;
+pub use formats::FORMATS;
 pub use options::{Canvas, Cut, Encoding, MinWidth, Options};
 pub use settings::Settings;
 pub use writer::{Drawn, Finished, Input, Target, Writer, Written, write};

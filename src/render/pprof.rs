@@ -9,11 +9,13 @@
 //! Differential input has two sample types, `before` and `after`, the latter shown by default.
 
 use std::io::Write;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use flate2::{Compression, write::GzEncoder};
 
 use super::exchange::encoding::{bytes, number, varint};
+use super::exchange::facts::{FRAMES_COMMENT, comments, nanos, value_type};
+use super::exchange::pprof::field;
 use super::exchange::{self, Tables};
 use super::format::takes;
 use super::path::Path;
@@ -22,7 +24,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Interner, Known, Visitor, WalkSummary, Weights};
-use crate::profile::{Facts, Profile, header};
+use crate::profile::Profile;
 use crate::weight::Weight;
 
 /// The format.
@@ -35,29 +37,8 @@ pub const FORMAT: Format = Format {
     open: |settings, target| Ok(Box::new(Pprof::new(settings, target))),
 };
 
-/// The comment that tells `fg-collapse` that names are frames, to be left as they are.
-pub(super) const FRAMES_COMMENT: &str = "folded stacks, written by fg-render";
 /// The number of compressed bytes from which on they are handed on.
 const FULL: usize = 64 * 1024;
-
-/// The numbers of fields in `Profile`.
-pub(super) mod field {
-    pub(in crate::render) const SAMPLE_TYPE: u64 = 1;
-    pub(in crate::render) const SAMPLE: u64 = 2;
-    pub(in crate::render) const MAPPING: u64 = 3;
-    pub(in crate::render) const LOCATION: u64 = 4;
-    pub(in crate::render) const FUNCTION: u64 = 5;
-    pub(in crate::render) const STRING: u64 = 6;
-    pub(in crate::render) const DROP_FRAMES: u64 = 7;
-    pub(in crate::render) const KEEP_FRAMES: u64 = 8;
-    pub(in crate::render) const TIME_NANOS: u64 = 9;
-    pub(in crate::render) const DURATION_NANOS: u64 = 10;
-    pub(in crate::render) const PERIOD_TYPE: u64 = 11;
-    pub(in crate::render) const PERIOD: u64 = 12;
-    pub(in crate::render) const COMMENT: u64 = 13;
-    pub(in crate::render) const DEFAULT_SAMPLE_TYPE: u64 = 14;
-    pub(in crate::render) const DOC_URL: u64 = 15;
-}
 
 struct Pprof<'a> {
     settings: &'a Settings,
@@ -122,41 +103,8 @@ impl<'a> Pprof<'a> {
     }
 }
 
-/// The facts for which the format has no field, as the header of folded text has them.
-pub(super) fn comments(facts: &Facts) -> impl Iterator<Item = String> {
-    const FIELDS: &[&str] = &["unit", "period", "start", "duration", "columns"];
-    header::entries(facts).into_iter().filter(|(key, _)| !FIELDS.contains(&key.as_str())).map(
-        |(key, value)| match key.as_str() {
-            "comment" => value,
-            _ => format!("{key}: {value}"),
-        },
-    )
-}
-
 fn gzip() -> GzEncoder<Vec<u8>> {
     GzEncoder::new(Vec::with_capacity(2 * FULL), Compression::fast())
-}
-
-/// The name of a type of value and its unit, as other writers of the format have them: the name is
-/// the event, where that is known.
-pub(super) fn value_type(facts: &Facts) -> (&str, &str) {
-    let (kind, unit) = match facts.unit.as_deref() {
-        // A count of another name would be a count of something else.
-        Some("samples") => return ("samples", "count"),
-        Some("ns") => ("time", "nanoseconds"),
-        Some("us" | "µs") => ("time", "microseconds"),
-        Some("ms") => ("time", "milliseconds"),
-        Some("s") => ("time", "seconds"),
-        Some("bytes") => ("space", "bytes"),
-        Some(other) => (other, other),
-        None => ("weight", ""),
-    };
-    (facts.event.as_deref().unwrap_or(kind), unit)
-}
-
-/// Nanoseconds as the format holds them.
-pub(super) fn nanos(duration: Duration) -> Option<u64> {
-    i64::try_from(duration.as_nanos()).ok().filter(|nanos| *nanos > 0).map(|nanos| nanos as u64)
 }
 
 impl Visitor for Pprof<'_> {

@@ -67,7 +67,7 @@ fn the_table_in_the_documentation_is_the_registry_s() {
     let document = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = document.split_once("| name |").expect("the table");
     let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
-    let current = format!("{before}{}\n{after}", fg_tools::render::format::table());
+    let current = format!("{before}{}\n{after}", fg_tools::render::formats::table());
     if std::env::var_os("FG_UPDATE_DOCS").is_some() {
         std::fs::write(&path, &current).unwrap();
         return;

@@ -26,7 +26,8 @@ use crate::profile::Label;
 use crate::reading::open;
 use crate::reading::{ExchangeParts, Opened};
 use crate::render::compare::Widths;
-use crate::render::format::{exchange_parts, takes};
+use crate::render::format::takes;
+use crate::render::formats::exchange_parts;
 use crate::render::{FORMATS, Format, Written};
 #[cfg(feature = "perf-data")]
 pub use args::ProgramArgs;

@@ -4,6 +4,7 @@
 //! encoding of them.
 
 pub(super) mod encoding;
+pub(super) mod facts;
 mod message;
 mod otlp;
 pub(super) mod otlp_writer;
@@ -12,7 +13,3 @@ mod rounding;
 mod tables;
 
 pub(super) use tables::Tables;
-
-/// The formats that write everything a profile holds, if its reader keeps it.
-pub(super) const NAMES: &[&str] =
-    &[super::pprof::FORMAT.name, otlp_writer::FORMAT.name, otlp_writer::JSON.name];

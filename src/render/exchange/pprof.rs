@@ -5,7 +5,25 @@ use std::io::Write;
 use super::encoding::{bytes, known, number, packed};
 use super::tables::{Labelled, Tables};
 use crate::error::Result;
-use crate::render::pprof::field;
+
+/// The numbers of fields in `Profile`.
+pub(in crate::render) mod field {
+    pub(in crate::render) const SAMPLE_TYPE: u64 = 1;
+    pub(in crate::render) const SAMPLE: u64 = 2;
+    pub(in crate::render) const MAPPING: u64 = 3;
+    pub(in crate::render) const LOCATION: u64 = 4;
+    pub(in crate::render) const FUNCTION: u64 = 5;
+    pub(in crate::render) const STRING: u64 = 6;
+    pub(in crate::render) const DROP_FRAMES: u64 = 7;
+    pub(in crate::render) const KEEP_FRAMES: u64 = 8;
+    pub(in crate::render) const TIME_NANOS: u64 = 9;
+    pub(in crate::render) const DURATION_NANOS: u64 = 10;
+    pub(in crate::render) const PERIOD_TYPE: u64 = 11;
+    pub(in crate::render) const PERIOD: u64 = 12;
+    pub(in crate::render) const COMMENT: u64 = 13;
+    pub(in crate::render) const DEFAULT_SAMPLE_TYPE: u64 = 14;
+    pub(in crate::render) const DOC_URL: u64 = 15;
+}
 
 /// Writes the messages; `written` is called after each.
 ///

@@ -22,8 +22,8 @@ mod rows;
 use std::time::SystemTime;
 
 use self::rows::{FrameRow, ROWS, Row, Rows, Shared};
+use super::exchange::facts::value_type;
 use super::format::takes;
-use super::pprof::value_type;
 use super::shown_places::ShownPlaces;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};

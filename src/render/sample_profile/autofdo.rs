@@ -20,7 +20,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::samples::{Body, FunctionSamples, Functions, Line, Name};
+use super::line::Line;
+use super::samples::{Body, FunctionSamples, Functions, Name};
 use crate::error::{ErrorKind, Result};
 
 /// The version of a file.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use super::branch_length::Code;
 use super::compiler::Compiler;
 use super::counts::Counts;
-use super::samples::{FunctionSamples, Functions, Line, Name};
+use super::line::Line;
+use super::samples::{FunctionSamples, Functions, Name};
 use crate::symbolize::{CodeMap, DebugFunction, Object, Site};
 
 /// The functions of a profile, and how much of the counts is in them.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::samples::Line;
+use super::line::Line;
 use crate::symbolize::Site;
 
 /// The compiler that reads a profile, and has built the program that was profiled.

@@ -12,7 +12,8 @@
 use std::cmp::Reverse;
 use std::io::Write;
 
-use super::samples::{FunctionSamples, Functions, Line, Name};
+use super::line::Line;
+use super::samples::{FunctionSamples, Functions, Name};
 use crate::error::Result;
 
 /// Writes the functions, those with the largest totals first.

@@ -12,6 +12,7 @@ mod branch_length;
 mod build;
 mod compiler;
 mod counts;
+mod line;
 mod llvm_text;
 mod samples;
 mod staleness;

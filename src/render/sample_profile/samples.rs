@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::compiler::Compiler;
+use super::line::Line;
 use crate::symbolize::Site;
 
 /// The linker's name of a function.
@@ -11,13 +12,6 @@ pub(super) type Name = Arc<[u8]>;
 
 /// The functions of a profile.
 pub(super) type Functions = BTreeMap<Name, FunctionSamples>;
-
-/// A line of a function, counted from the line on which it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Line {
-    pub offset: u32,
-    pub discriminator: u32,
-}
 
 /// The counts of a function, or of one that was inlined into it at some line.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::build::lines_of;
 use super::compiler::Compiler;
-use super::samples::{Functions, Line, Name};
+use super::line::Line;
+use super::samples::{Functions, Name};
 use crate::render::columns::share;
 use crate::symbolize::CodeMap;
 use crate::weight::Weight;
