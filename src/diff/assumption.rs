@@ -1,8 +1,8 @@
 //! The method of a report and what it assumed, in one sentence.
 
-use super::escape::Escape;
-use super::format::numbers::p_value;
-use super::report::{Report, Sampling, Spread};
+use super::numbers::p_value;
+use super::report::Report;
+use super::sampling::{Sampling, Spread};
 use crate::profile::units;
 use crate::weight::Weight;
 

@@ -1,7 +1,6 @@
 //! The smallest change that a comparison would have found. A verdict without it is half a verdict: "no
 //! change" of 167 samples is no promise.
 
-use super::format::numbers::three;
 use crate::significance::{Limits, Test};
 
 /// The probability with which a change of that size is found.
@@ -38,14 +37,6 @@ impl Detectable {
     }
 }
 
-/// The smallest change of any function, `+2.1 points of any function`; the share of none grows by more than it all.
-pub(super) fn of_any_function(sign: &str, points: f64) -> String {
-    match points < 100.0 {
-        true => format!("{sign}{} points of any function", three(points)),
-        false => "no change of a function, however large".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,12 +47,6 @@ mod tests {
 
     fn test(deviation: f64) -> Test {
         Test { p: 1.0, interval: (0.0, 0.0), deviation, freedom: f64::INFINITY }
-    }
-
-    #[test]
-    fn no_share_grows_by_more_than_all_of_it() {
-        assert_eq!(of_any_function("+", 99.94), "+99.9 points of any function");
-        assert_eq!(of_any_function("", 201.0), "no change of a function, however large");
     }
 
     #[test]

@@ -12,11 +12,10 @@
 
 use std::fmt;
 
-use super::detectable::of_any_function;
-use super::escape::Escape;
-use super::format::numbers::three;
+use super::change::{Change, Row};
 use super::normalize::Normalize;
-use super::report::{Change, Report, Row};
+use super::numbers::{of_any_function, three};
+use super::report::Report;
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::filter::{Pattern, PatternOptions};
 use crate::printable::printable;

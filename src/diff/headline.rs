@@ -1,10 +1,9 @@
 //! The sentences of a report: what changed most, the change of the whole, and the smallest change that
 //! would have been found.
 
-use super::detectable::of_any_function;
-use super::escape::Escape;
-use super::format::numbers::{change, three};
-use super::report::{Presence, Report};
+use super::change::Presence;
+use super::numbers::{change, of_any_function, three};
+use super::report::Report;
 
 impl Report {
     /// One line that names the largest significant change; or says that there is none, and the smallest

@@ -6,7 +6,8 @@
 
 use std::cmp::Ordering;
 
-use super::side::{Recording, Side, Stacks};
+use super::recording::{Part, Recording, Stacks};
+use super::side::Side;
 use super::survey::{Survey, Units, facts_of};
 use crate::error::Result;
 use crate::filter::Pattern;
@@ -19,15 +20,6 @@ pub(crate) type Rename<'r> = dyn FnMut(Side, &[u8], &mut Vec<u8>) + 'r;
 
 /// A listener to lines: number of the file, side, and what comes of it.
 pub(crate) type EachLine<'e> = dyn FnMut(usize, Side, Part<'_>) -> Result<()> + 'e;
-
-/// A part of a file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Part<'l> {
-    /// A stack and its weight.
-    Line(&'l [u8], Weight),
-    /// The end of a block of time, in files that say when samples were taken.
-    BlockEnd,
-}
 
 /// The files of both sides, opened and surveyed.
 pub(crate) struct Pair<'s> {

@@ -4,12 +4,13 @@
 
 use std::collections::HashMap;
 
+use super::change::{Change, Row};
 use super::detectable::Detectable;
 use super::interrupts;
 use super::normalize::{Normalize, Ratio, decimals_for};
 use super::options::{Interrupts, ReportOptions};
-use super::report::{Change, Row, Sampling, Spread};
 use super::run_weights::{NamedWeights, RunWeights};
+use super::sampling::{Sampling, Spread};
 use super::survey::Survey;
 use super::whole;
 use crate::error::Result;

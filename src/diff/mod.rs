@@ -27,6 +27,7 @@
 
 mod assumption;
 mod blocks;
+mod change;
 mod detectable;
 mod escape;
 mod format;
@@ -37,25 +38,30 @@ mod interrupts;
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod join;
 mod judge;
+mod markdown_name;
 mod normalize;
 mod notes;
+mod numbers;
 mod options;
 mod plain_lines;
 pub(crate) mod plan;
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod prepared;
 mod profiles;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+pub(crate) mod recording;
 mod renamer;
 mod report;
 mod roots;
 mod run_weights;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+mod sampling;
 pub(crate) mod side;
 pub(crate) mod stream;
 mod survey;
 mod verdict;
 mod whole;
 
+pub use change::{Change, Presence, Row};
 pub use detectable::Detectable;
 pub use format::{FormatOptions, ReportFormat};
 pub use gate::Gate;
@@ -63,7 +69,8 @@ pub use normalize::Normalize;
 pub use notes::{Note, NoteKind};
 pub use options::{Interrupts, ReportOptions, Sort};
 pub use profiles::Diff;
-pub use report::{Change, Presence, Report, Row, Sampling, Spread};
+pub use report::Report;
+pub use sampling::{Sampling, Spread};
 pub use stream::join_folded;
 pub use verdict::{Outcome, Verdict};
 

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::change::{Presence, Row};
 use super::normalize::Normalize;
 use super::options::ReportOptions;
 use super::renamer::Renamer;
-use super::report::{Presence, Report, Row};
 use super::side::Side;
 use crate::error::Result;
 use crate::printable::printable;
@@ -243,12 +243,16 @@ pub(super) fn of_names(rows: &[Row], options: &ReportOptions) -> Result<Option<N
 }
 
 /// The remark on changes that a check without any law of chance does not confirm.
-pub(super) fn of_permutation(report: &Report) -> Option<Note> {
-    let Permutation { p, divisions } = report.permutation?;
-    let alpha = report.options.alpha;
+pub(super) fn of_permutation(
+    permutation: Option<Permutation>,
+    rows: &[Row],
+    options: &ReportOptions,
+) -> Option<Note> {
+    let Permutation { p, divisions } = permutation?;
+    let alpha = options.alpha;
     // The recorded division is always among them, and the one with both sides exchanged.
     let is_refuted = p > alpha && 2.0 / divisions as f64 <= alpha;
-    if !is_refuted || report.significant().next().is_none() {
+    if !is_refuted || !rows.iter().any(Row::is_significant) {
         return None;
     }
     let text = format!(
@@ -270,7 +274,7 @@ fn shortened(name: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::Profile;
-    use crate::diff::Diff;
+    use crate::diff::{Diff, Report};
     use crate::weight::Weight;
 
     #[test]
@@ -315,9 +319,9 @@ mod tests {
         );
         // One in a hundred, by default.
         assert!(report.assumption().contains("p and 99% intervals adjusted for"), "{}", report.assumption());
-        assert_eq!(of_permutation(&report), None);
+        assert_eq!(of_permutation(report.permutation, &report.rows, &report.options), None);
         report.permutation = Some(Permutation { p: 0.25, divisions: 252 });
-        let note = of_permutation(&report).expect("a remark");
+        let note = of_permutation(report.permutation, &report.rows, &report.options).expect("a remark");
         assert!(
             note.text.contains("of 252 ways") && note.text.contains(" 63 differ as surely"),
             "{}",

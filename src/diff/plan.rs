@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::diff::join::Pair;
     use crate::diff::plain_lines::MOST_DIGITS;
-    use crate::diff::side::Recording;
+    use crate::diff::recording::Recording;
 
     fn put(text: &[u8]) -> (tempfile::NamedTempFile, Source) {
         let file = tempfile::NamedTempFile::new().unwrap();

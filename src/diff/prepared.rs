@@ -1,15 +1,16 @@
 //! Both sides, read once and ready to be written or reported.
 
 use super::fuzzy::CallGraph;
-use super::join::{Pair, Part, Rename};
+use super::join::{Pair, Rename};
 use super::normalize::{Normalize, Ratio, Scale, decimals_for};
 use super::notes::{self, Note};
 use super::options::ReportOptions;
+use super::recording::{Part, Recording};
 use super::renamer::Renamer;
 use super::report::Report;
 use super::roots::{self, Roots};
 use super::run_weights::RunWeights;
-use super::side::{Recording, Side};
+use super::side::Side;
 use super::survey::Survey;
 use crate::error::{ErrorKind, Position, Result};
 use crate::filter::{Pattern, PatternOptions};

@@ -2,9 +2,10 @@
 
 use super::options::ReportOptions;
 use super::prepared::Prepared;
+use super::recording::{Recording, expect_one_column};
 use super::report::Report;
 use super::roots::{self, Roots};
-use super::side::{Recording, Side, expect_one_column};
+use super::side::Side;
 use super::survey::{Units, convert_facts};
 use super::verdict::Verdict;
 use crate::error::Result;

@@ -1,141 +1,18 @@
 //! The changes of all functions, their size and their significance: the numbers behind every table
 //! and gate.
 
+use super::change::{Change, Row};
 use super::detectable::Detectable;
-use super::escape::Escape;
-use super::format::{FormatOptions, ReportFormat};
-use super::gate::Gate;
 use super::judge::{Judge, Judged};
 use super::notes::{self, Note};
 use super::options::{ReportOptions, Sort};
 use super::run_weights::RunWeights;
+use super::sampling::Sampling;
 use super::survey::Survey;
-use super::verdict::Verdict;
 use crate::error::{ErrorKind, Result};
 use crate::profile::{Facts, units};
-use crate::significance::{Permutation, Test};
+use crate::significance::Permutation;
 use crate::weight::Weight;
-use std::io::Write;
-
-/// A weight before and after.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Change {
-    /// Before, normalised; the mean of several runs.
-    pub before: Weight,
-    /// After, likewise.
-    pub after: Weight,
-    /// Its share of the profile before, 0 to 1.
-    pub share_before: f64,
-    /// Its share of the profile after.
-    pub share_after: f64,
-    /// The test of it; `None` if there are too few samples to test.
-    pub test: Option<Test>,
-    /// True if it is significant: more than noise, and large enough.
-    pub significant: bool,
-    /// The smallest change that would have been found; `None` if it was not tested.
-    pub detectable: Option<Detectable>,
-}
-
-impl Change {
-    /// After less before.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Overflow`].
-    pub fn difference(&self) -> Result<Weight> {
-        self.after.checked_sub(self.before)
-    }
-
-    /// The change in percent; `None` for what was not there before.
-    pub fn percent(&self) -> Option<f64> {
-        let (before, after) = (self.before.to_f64(), self.after.to_f64());
-        (before != 0.0).then(|| 100.0 * (after - before) / before)
-    }
-
-    /// The change of the share, in percentage points.
-    pub fn points(&self) -> f64 {
-        100.0 * (self.share_after - self.share_before)
-    }
-}
-
-/// The change of a function, or of whatever the report has rows for.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Row {
-    /// Its name.
-    pub name: Vec<u8>,
-    /// The weight of stacks that end in it.
-    pub own: Change,
-    /// The weight of stacks through it.
-    pub total: Change,
-}
-
-/// The sides on which a function is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    /// On both sides.
-    Both,
-    /// Not before.
-    New,
-    /// Not after.
-    Gone,
-}
-
-impl Row {
-    /// Returns true if its self or its total weight changed significantly.
-    pub fn is_significant(&self) -> bool {
-        self.own.significant || self.total.significant
-    }
-
-    /// The sides on which it is.
-    pub fn presence(&self) -> Presence {
-        match (self.total.before.is_zero(), self.total.after.is_zero()) {
-            (true, false) => Presence::New,
-            (false, true) => Presence::Gone,
-            _ => Presence::Both,
-        }
-    }
-
-    /// The significant change of the two; that in self weight if both are, or none.
-    pub fn leading(&self) -> &Change {
-        if self.own.significant || !self.total.significant { &self.own } else { &self.total }
-    }
-}
-
-/// The samples of a side.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Sampling {
-    /// The number of recordings.
-    pub runs: usize,
-    /// The weight of all of them, as recorded.
-    pub total: Weight,
-    /// The number of samples they hold together.
-    pub samples: f64,
-    /// The weight of a sample.
-    pub period: Weight,
-    /// True if that was given or counted; otherwise it is a careful guess.
-    pub period_known: bool,
-    /// The number of independent samples that would tell as much: fewer than `samples` if the program
-    /// has phases. Equal to `samples` if independence was assumed.
-    pub worth: f64,
-    /// The source of the spread that changes are compared with.
-    pub spread: Spread,
-}
-
-/// The source of the spread that changes are compared with: how much a recording of the same program
-/// may differ from another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Spread {
-    /// One recording a side without times: samples were assumed to be independent.
-    #[default]
-    Assumed,
-    /// One recording a side: the spread between blocks of time within each.
-    Blocks,
-    /// Several recordings a side: the spread between them.
-    Runs,
-}
 
 /// All changes between two profiles.
 ///
@@ -204,7 +81,7 @@ impl Report {
             [surveys.0, surveys.1].map(|runs| runs.iter().map(|run| &run.facts).collect::<Vec<_>>());
         report.notes = notes::of_facts(&before, &after, options);
         report.notes.extend(notes::of_names(&report.rows, options)?);
-        report.notes.extend(notes::of_permutation(&report));
+        report.notes.extend(notes::of_permutation(report.permutation, &report.rows, options));
         report.sort()?;
         Ok(report)
     }
@@ -217,43 +94,6 @@ impl Report {
     /// A weight for people: scaled, with its unit as `escape` writes it.
     pub(super) fn amount(&self, weight: Weight, escape: &Escape) -> String {
         units::amount(weight, escape.unit_of(self).as_deref())
-    }
-
-    /// Writes the report in a format, with the format's own number of rows and no colours.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Overflow`], and what `out` says.
-    pub fn write(&self, format: ReportFormat, out: &mut dyn Write) -> Result<()> {
-        self.write_with(format, &FormatOptions::default(), out)
-    }
-
-    /// Writes the report in a format.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Overflow`], and what `out` says.
-    pub fn write_with(
-        &self,
-        format: ReportFormat,
-        options: &FormatOptions,
-        out: &mut dyn Write,
-    ) -> Result<()> {
-        format.write(self, options, out)
-    }
-
-    /// Judges the report by gates, written as in [`Gate::parse_all`]: `total>5% self>2pp`.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Setting`] for a gate with a mistake, and for one that cannot trip.
-    pub fn gate(&self, gates: &str) -> Result<Verdict> {
-        self.judge(&Gate::parse_all(gates)?)
-    }
-
-    /// Judges the report by gates.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Setting`] for a gate that cannot trip.
-    pub fn judge(&self, gates: &[Gate]) -> Result<Verdict> {
-        Verdict::of(self, gates)
     }
 
     /// The smallest change that would have been found in any function that was tested, the noisiest

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::options::ReportOptions;
 use super::plan::Plan;
 use super::prepared::Prepared;
-use super::side::Recording;
+use super::recording::Recording;
 use crate::error::Result;
 use crate::folded::{Weights, put_stack};
 use crate::input::Source;

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use super::escape::Escape;
-use super::format::markdown::{MARKDOWN, code};
-use super::format::numbers;
 use super::gate::{Gate, Tripped};
-use super::report::{Report, Spread};
+use super::markdown_name::code;
+use super::numbers;
+use super::report::Report;
+use super::sampling::{Sampling, Spread};
 use crate::error::Result;
 use crate::profile::units;
 use crate::weight::Weight;
@@ -132,6 +132,27 @@ impl fmt::Display for Verdict {
     }
 }
 
+impl Report {
+    /// Judges the report by gates, written as in [`Gate::parse_all`]: `total>5% self>2pp`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] for a gate with a mistake, and for one that cannot trip.
+    pub fn gate(&self, gates: &str) -> Result<Verdict> {
+        self.judge(&Gate::parse_all(gates)?)
+    }
+
+    /// Judges the report by gates.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] for a gate that cannot trip.
+    pub fn judge(&self, gates: &[Gate]) -> Result<Verdict> {
+        Verdict::of(self, gates)
+    }
+}
+
+/// A name as an output shows it.
+type ShowName<'n> = &'n dyn Fn(&[u8]) -> String;
+
 impl Answer {
     fn of(report: &Report, gate: &Gate) -> Result<Answer> {
         gate.expect_testable(report)?;
@@ -185,7 +206,7 @@ fn evidence(report: &Report, of_whole: bool) -> String {
         return format!("{} and {} runs that differ as these do", before.runs, after.runs);
     }
     let count = |samples: f64| units::grouped(Weight::new(samples.round() as i128));
-    let worth = |sampling: super::Sampling| sampling.worth.min(sampling.samples);
+    let worth = |sampling: Sampling| sampling.worth.min(sampling.samples);
     let (b, a) = (count(worth(before)), count(worth(after)));
     let kind = if before.worth < 0.95 * before.samples || after.worth < 0.95 * after.samples {
         "samples' worth of evidence"

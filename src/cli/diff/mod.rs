@@ -17,7 +17,8 @@ use super::render::write_files;
 use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood, signals, terminal};
 use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
-use crate::diff::side::{Recording, Side, SidePart};
+use crate::diff::recording::{Recording, SidePart};
+use crate::diff::side::Side;
 use crate::diff::stream::write_line;
 use crate::diff::{
     FormatOptions, Gate, Interrupts, Normalize, Note, NoteKind, Outcome, Report, ReportFormat, ReportOptions,

@@ -7,12 +7,13 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::FormatOptions;
+use crate::diff::change::{Change, Presence};
 use crate::diff::detectable::Detectable;
 use crate::diff::escape::Escape;
 use crate::diff::notes::NoteKind;
-use crate::diff::report::{Change, Presence, Report, Sampling, Spread};
-use crate::error::Result;
-use crate::json_text;
+use crate::diff::report::Report;
+use crate::diff::sampling::{Sampling, Spread};
+use crate::error::{Error, Result};
 use crate::profile::Facts;
 
 pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {

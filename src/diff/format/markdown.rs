@@ -5,12 +5,14 @@
 
 use std::io::Write;
 
-use super::{FormatOptions, mark, numbers};
-use crate::diff::escape::Escape;
-use crate::diff::report::{Report, Row};
+use super::{FormatOptions, mark};
+use crate::diff::change::Row;
+use crate::diff::markdown_name::code;
+use crate::diff::numbers;
+use crate::diff::report::Report;
 use crate::diff::verdict::Outcome;
 use crate::error::Result;
-use crate::printable::{markdown_code, markdown_text, printable};
+use crate::printable::markdown_code;
 
 /// The number of rows before the folded block by default.
 const LIMIT: usize = 5;
@@ -18,8 +20,6 @@ const LIMIT: usize = 5;
 const FOLDED: usize = 50;
 /// The most bytes: below what GitHub accepts, with room for a few lines of somebody else's.
 const MOST: usize = 60_000;
-/// The most characters of a name.
-const LONGEST_NAME: usize = 100;
 /// The most characters of a sentence.
 const LONGEST_SENTENCE: usize = 600;
 /// The most gates, remarks and renamed functions, each.
@@ -177,19 +177,6 @@ fn line(report: &Report, row: &Row) -> String {
     format!("| {mark} | {} | {} | {} | {points}{interval} | {p} |\n", code(&row.name), weights[0], weights[1])
 }
 
-/// A name as code, cut in its middle.
-pub(in crate::diff) fn code(name: &[u8]) -> String {
-    let name = printable(name);
-    let count = name.chars().count();
-    if count <= LONGEST_NAME {
-        return markdown_code(name.as_bytes());
-    }
-    let (first, last) = (LONGEST_NAME / 3, LONGEST_NAME - LONGEST_NAME / 3 - 1);
-    let start: String = name.chars().take(first).collect();
-    let end: String = name.chars().skip(count - last).collect();
-    markdown_code(format!("{start}…{end}").as_bytes())
-}
-
 /// A remark, which may hold names: all of it as code.
 fn sentence_code(text: &str) -> String {
     markdown_code(cut(text, LONGEST_SENTENCE).as_bytes())
@@ -284,11 +271,5 @@ mod tests {
         assert!(text.starts_with("**Passed: ") && text.contains("\n- and 2 more\n"), "{text}");
         assert_eq!(text.matches("\n- gate ").count(), MOST_SENTENCES);
         assert!(!markdown(&"self>900% ".repeat(MOST_SENTENCES)).contains("more\n"));
-    }
-
-    #[test]
-    fn long_names_are_cut() {
-        let name = code("x".repeat(5000).as_bytes());
-        assert_eq!(name.chars().count(), LONGEST_NAME + 2);
     }
 }

@@ -1,14 +1,14 @@
 //! The formats a report is written in; one file each.
 
 mod json;
-pub(super) mod markdown;
-pub(super) mod numbers;
+mod markdown;
 mod table;
 mod tsv;
 
 use std::io::Write;
 
-use super::report::{Presence, Report, Row};
+use super::change::{Presence, Row};
+use super::report::Report;
 use super::verdict::Verdict;
 use crate::error::Result;
 
@@ -109,6 +109,29 @@ impl FormatOptions {
     pub fn picture(mut self, address: impl Into<String>) -> Self {
         self.picture = Some(address.into());
         self
+    }
+}
+
+impl Report {
+    /// Writes the report in a format, with the format's own number of rows and no colours.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and what `out` says.
+    pub fn write(&self, format: ReportFormat, out: &mut dyn Write) -> Result<()> {
+        self.write_with(format, &FormatOptions::default(), out)
+    }
+
+    /// Writes the report in a format.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and what `out` says.
+    pub fn write_with(
+        &self,
+        format: ReportFormat,
+        options: &FormatOptions,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        format.write(self, options, out)
     }
 }
 

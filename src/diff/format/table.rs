@@ -11,10 +11,11 @@ use std::io::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{FormatOptions, mark, numbers};
-use crate::diff::escape::Escape;
+use super::{FormatOptions, mark};
+use crate::diff::change::{Change, Row};
+use crate::diff::numbers;
 use crate::diff::options::Sort;
-use crate::diff::report::{Change, Report, Row};
+use crate::diff::report::Report;
 use crate::error::Result;
 use crate::printable::printable;
 

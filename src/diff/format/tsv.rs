@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use super::{FormatOptions, mark};
-use crate::diff::report::{Change, Report};
+use crate::diff::change::Change;
+use crate::diff::report::Report;
 use crate::error::Result;
 use crate::printable::cell;
 

@@ -1,6 +1,6 @@
 //! Numbers for people: three digits, with their unit. Programs get exact ones.
 
-use crate::diff::report::Change;
+use super::change::Change;
 use crate::profile::units;
 use crate::weight::Weight;
 
@@ -46,6 +46,14 @@ pub(crate) fn three(value: f64) -> String {
     };
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// The smallest change of any function, `+2.1 points of any function`; the share of none grows by more than it all.
+pub(super) fn of_any_function(sign: &str, points: f64) -> String {
+    match points < 100.0 {
+        true => format!("{sign}{} points of any function", three(points)),
+        false => "no change of a function, however large".to_owned(),
+    }
 }
 
 /// A change in percentage points: `+8.58`, `-12.4`.
@@ -122,5 +130,11 @@ mod tests {
         let limits = [0.001, 0.0949, 0.095, 0.9949, 0.995];
         assert_eq!(limits.map(p_value), ["= 0.001", "= 0.095", "= 0.10", "= 0.99", "= 1"]);
         assert_eq!([8.577, -12.44, -0.001].map(points), ["+8.58", "-12.4", "+0.00"]);
+    }
+
+    #[test]
+    fn no_share_grows_by_more_than_all_of_it() {
+        assert_eq!(of_any_function("+", 99.94), "+99.9 points of any function");
+        assert_eq!(of_any_function("", 201.0), "no change of a function, however large");
     }
 }

@@ -1,0 +1,91 @@
+//! The change of one function, or of the whole: weights, shares, and the test of both.
+
+use super::detectable::Detectable;
+use crate::error::Result;
+use crate::significance::Test;
+use crate::weight::Weight;
+
+/// A weight before and after.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Change {
+    /// Before, normalised; the mean of several runs.
+    pub before: Weight,
+    /// After, likewise.
+    pub after: Weight,
+    /// Its share of the profile before, 0 to 1.
+    pub share_before: f64,
+    /// Its share of the profile after.
+    pub share_after: f64,
+    /// The test of it; `None` if there are too few samples to test.
+    pub test: Option<Test>,
+    /// True if it is significant: more than noise, and large enough.
+    pub significant: bool,
+    /// The smallest change that would have been found; `None` if it was not tested.
+    pub detectable: Option<Detectable>,
+}
+
+impl Change {
+    /// After less before.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn difference(&self) -> Result<Weight> {
+        self.after.checked_sub(self.before)
+    }
+
+    /// The change in percent; `None` for what was not there before.
+    pub fn percent(&self) -> Option<f64> {
+        let (before, after) = (self.before.to_f64(), self.after.to_f64());
+        (before != 0.0).then(|| 100.0 * (after - before) / before)
+    }
+
+    /// The change of the share, in percentage points.
+    pub fn points(&self) -> f64 {
+        100.0 * (self.share_after - self.share_before)
+    }
+}
+
+/// The change of a function, or of whatever the report has rows for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Row {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// The weight of stacks that end in it.
+    pub own: Change,
+    /// The weight of stacks through it.
+    pub total: Change,
+}
+
+/// The sides on which a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// On both sides.
+    Both,
+    /// Not before.
+    New,
+    /// Not after.
+    Gone,
+}
+
+impl Row {
+    /// Returns true if its self or its total weight changed significantly.
+    pub fn is_significant(&self) -> bool {
+        self.own.significant || self.total.significant
+    }
+
+    /// The sides on which it is.
+    pub fn presence(&self) -> Presence {
+        match (self.total.before.is_zero(), self.total.after.is_zero()) {
+            (true, false) => Presence::New,
+            (false, true) => Presence::Gone,
+            _ => Presence::Both,
+        }
+    }
+
+    /// The significant change of the two; that in self weight if both are, or none.
+    pub fn leading(&self) -> &Change {
+        if self.own.significant || !self.total.significant { &self.own } else { &self.total }
+    }
+}
