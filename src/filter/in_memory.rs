@@ -4,7 +4,8 @@ use super::frames::PerFrame;
 use super::named_stacks::NamedStacks;
 use super::op::matching::Matching;
 use super::operation::{Fate, Select, Stage};
-use super::pipeline::{StackCount, Step, pass};
+use super::run::StackCount;
+use super::step::{Step, pass};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, OTHER, StackTable};
 

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 use std::io::{BufWriter, Write};
 
-use super::pipeline::StackCount;
+use super::run::StackCount;
 use crate::error::Result;
 use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix};
 use crate::weight::Weight;

@@ -19,12 +19,15 @@ mod pattern;
 mod pipeline;
 mod profile;
 mod registry;
+mod run;
 mod scan;
 mod select;
+mod step;
 mod stream;
 
 pub use operation::{Example, Group, Operation};
 pub(crate) use operation::{OpOptions, Rewrite, Stage};
 pub use pattern::{Extent, Pattern, PatternOptions};
-pub use pipeline::{Filtered, Pipeline, RunOptions, StackCount, StepReport};
+pub use pipeline::Pipeline;
 pub use registry::{OPERATIONS, Op};
+pub use run::{Filtered, RunOptions, StackCount, StepReport};

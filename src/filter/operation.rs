@@ -1,11 +1,10 @@
 //! The parts of an operation: its entry in the registry, and the stage that runs it.
 //!
 //! An operation is written in one file under `op/` and listed once, in
-//! [`OPERATIONS`]. Parsing, the groups of `--help`, man page, completions, the
+//! [`OPERATIONS`](super::OPERATIONS). Parsing, the groups of `--help`, man page, completions, the
 //! constructors of [`Op`](super::Op) and the tests all read that list.
 
 use super::named_stacks::NamedStacks;
-use super::registry::OPERATIONS;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{FrameId, StackTable, Weights};
 use crate::profile::TimeRange;
@@ -59,11 +58,6 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The operation of this name.
-    pub fn find(name: &str) -> Option<&'static Operation> {
-        OPERATIONS.iter().copied().find(|operation| operation.name == name)
-    }
-
     /// Makes its stage from its value, empty if it takes none.
     ///
     /// # Errors

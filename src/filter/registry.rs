@@ -128,6 +128,13 @@ operations! {
     to_unit(unit) => op::to_unit::TO_UNIT;
 }
 
+impl Operation {
+    /// The operation of this name.
+    pub fn find(name: &str) -> Option<&'static Operation> {
+        OPERATIONS.iter().copied().find(|operation| operation.name == name)
+    }
+}
+
 /// An operation and its value: one step of a filter.
 ///
 /// There is a constructor for each option of `fg-filter --help`. Expressions search single frames,

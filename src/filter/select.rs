@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::pattern::Pattern;
-use super::pipeline::{Filtered, RunOptions, StackCount};
+use super::run::{Filtered, RunOptions, StackCount};
 use super::scan::{Comments, Flow, StackLine, Visitor, scan};
 use crate::error::Result;
 use crate::folded::Weights;

@@ -5,11 +5,11 @@ use std::io::Write;
 use super::in_memory;
 use super::merged::{self, InOrder};
 use super::operation::{Conversion, Stage};
-use super::pipeline::{
-    Filtered, Pipeline, RunOptions, StackCount, Step, changed_facts, labels_left, make_writable, pass,
-    settle_labels, settle_units,
-};
+use super::run::{Filtered, RunOptions, StackCount};
 use super::scan::{Comments, Flow, StackLine, Visitor, scan};
+use super::step::{
+    Step, changed_facts, keep_stacks, labels_left, make_writable, pass, settle_labels, settle_units,
+};
 use crate::error::Result;
 use crate::folded::{Batch, Columns, FrameId, StackTable, Weights, common_prefix};
 use crate::input::Source;
@@ -23,13 +23,12 @@ const MOST_NAMES: usize = 64 << 20;
 /// Reads folded files one after the other, applies the pattern if there is one, then the
 /// operations, and writes the result.
 pub(super) fn stream(
-    pipeline: &mut Pipeline,
+    steps: &mut [Step],
     sources: &[Source],
     options: &RunOptions,
     out: &mut dyn Write,
 ) -> Result<Filtered> {
-    let keeps_stacks = pipeline.keeps_stacks();
-    let steps = &mut pipeline.steps;
+    let keeps_stacks = keep_stacks(steps);
     let copies = steps.iter().all(|step| selects(&step.stage));
     let needs_weights = |step: &Step| matches!(&step.stage, Stage::Select(select) if select.needs_weights());
     let reweighs = steps.iter().any(|step| matches!(step.stage, Stage::Reweigh(_)));
@@ -40,7 +39,7 @@ pub(super) fn stream(
         copies,
         weigh: options.weigh || reweighs || steps.iter().any(needs_weights),
         reweighs,
-        steps,
+        steps: &mut *steps,
         splitter: FrameSplitter::default(),
         in_order: InOrder::default(),
         batch: Batch::default(),
@@ -53,19 +52,19 @@ pub(super) fn stream(
     let scanned = scan(sources, options.pattern.as_ref(), out, &mut run)?;
     let Run { first, splitter, in_order, mut batch, came, mut kept, mut dropped, .. } = run;
     let mut table = splitter.table;
-    let conversion = conversion(&mut pipeline.steps, &scanned.facts)?;
+    let conversion = conversion(steps, &scanned.facts)?;
     let mut facts = scanned.facts.without_counts();
     if !copies {
         table.add_batch(&mut batch)?;
         if scanned.columns == Columns::Two {
             table.make_differential();
         }
-        if first < pipeline.steps.len() {
-            let changed = in_memory::run(&mut pipeline.steps[first..], &table, None)?;
+        if first < steps.len() {
+            let changed = in_memory::run(&mut steps[first..], &table, None)?;
             table = changed.table;
             dropped = dropped.checked_add(changed.dropped)?;
         }
-        let labels = labels_left(&pipeline.steps, &scanned.facts.labels);
+        let labels = labels_left(steps, &scanned.facts.labels);
         let labels_hold =
             keeps_stacks || in_memory::are_labelled(&table, &labels) && in_order.are_labelled(&labels);
         let labels = labels_hold.then_some(labels);
@@ -239,8 +238,8 @@ impl FrameSplitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{Op, Operation};
-    use crate::reading::Opened;
+    use crate::filter::{Op, Operation, Pipeline};
+    use crate::profile::Opened;
 
     #[test]
     fn stacks_that_are_only_chosen_stay_in_their_order_and_apart() {
