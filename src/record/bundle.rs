@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use crate::symbolize::bundle::{CACHE, Content, SymbolFile};
+use crate::symbolize::Content;
+use crate::symbolize::bundle::{CACHE, SymbolFile};
 
 /// The name of the recording in a bundle.
 pub const RECORDING: &str = "perf.data";

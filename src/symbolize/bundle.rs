@@ -10,14 +10,14 @@
 //! This is perf's cache by build id within the root of the recorded system: `--symfs` reads it, and so does
 //! `perf --buildid-dir`. `perf archive` writes the first three as `usr/bin/app/8a2f…/elf`.
 
-use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::data::Bytes;
+use super::build_id::{build_id_from_hex, by_build_id};
+use super::content::Content;
 use super::image::Image;
 use super::object::Object;
-use super::search::{build_id_from_hex, by_build_id, path_of};
+use super::path::path_of;
 
 /// The folder of files by their build id.
 pub(crate) const CACHE: &str = ".build-id";
@@ -42,25 +42,6 @@ pub(crate) struct SymbolFile {
     pub content: Content,
     /// True if functions have names without it as well.
     pub is_debug_info: bool,
-}
-
-/// The content of a file.
-#[derive(Debug)]
-pub(crate) enum Content {
-    /// An open file: it may have no name any more.
-    File(File, u64),
-    /// Bytes in memory.
-    Bytes(Bytes),
-}
-
-impl Content {
-    /// The number of bytes.
-    pub fn len(&self) -> u64 {
-        match self {
-            Content::File(_, length) => *length,
-            Content::Bytes(bytes) => bytes.len() as u64,
-        }
-    }
 }
 
 /// The place of a file by its build id.

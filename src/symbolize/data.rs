@@ -6,40 +6,15 @@
 //! what looking things up in it took. Only sections that are wanted are read, so an address in a
 //! library without debug information costs its symbol table alone.
 
-use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
-use std::ops::{Deref, Range};
+use std::io;
+use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
-use super::bundle::Content;
+use super::content::{Bytes, Content};
 use super::list::List;
-use super::owned::{Links, Owners};
-
-/// Shared bytes, cheap to clone: a section for an unwinder that outlives a borrow.
-#[derive(Clone, Default)]
-pub struct Bytes(Arc<Vec<u8>>);
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.len())
-    }
-}
-
-impl From<Vec<u8>> for Bytes {
-    fn from(bytes: Vec<u8>) -> Self {
-        Bytes(Arc::new(bytes))
-    }
-}
+use super::opening::open_file;
+use super::owned::Owners;
 
 /// The pieces of a file that have been read, or all of one that is in memory.
 pub(super) struct Data {
@@ -55,47 +30,6 @@ struct Piece {
 
 /// Sections of a hostile file may lie over one another; all reads together stop here.
 const OVERLAP: u64 = 4;
-
-/// Opens a regular file. Anything else could wait for ever: opening a named pipe does.
-pub(super) fn open_file(path: &Path) -> io::Result<File> {
-    open_with(path, Links::Follow)
-}
-
-/// The same; what is there is looked at before, since opening a device may do something, and after,
-/// since it may have been exchanged.
-pub(super) fn open_with(path: &Path, links: Links) -> io::Result<File> {
-    let regular = |kind: std::fs::Metadata| match kind.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::other("it is not a file")),
-    };
-    regular(std::fs::metadata(path)?)?;
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let no_links = if links == Links::Refuse { libc::O_NOFOLLOW } else { 0 };
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | no_links);
-    }
-    #[cfg(not(unix))]
-    if links == Links::Refuse && std::fs::symlink_metadata(path)?.is_symlink() {
-        return Err(io::Error::other("it is a link"));
-    }
-    let file = options.open(path)?;
-    regular(file.metadata()?)?;
-    Ok(file)
-}
-
-/// A text of the kernel's, whose size is not known before it is read.
-pub(super) fn read_text(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
-    read_up_to(open_file(path)?, largest)
-}
-
-/// The beginning of a file.
-pub(super) fn read_up_to(file: File, largest: u64) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    file.take(largest).read_to_end(&mut text)?;
-    Ok(text)
-}
 
 /// Bytes of this process's own memory, if they can be read: nothing is dereferenced.
 pub(super) fn read_memory(range: Range<u64>) -> Option<Vec<u8>> {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::search::hex_of;
+use super::build_id::hex_of;
 
 /// The client.
 const PROGRAM: &str = "debuginfod-find";

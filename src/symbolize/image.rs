@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::data::{Bytes, Data};
+use super::content::Bytes;
+use super::data::Data;
 use super::elf::{Elf, SHF_COMPRESSED, SHT_NOBITS, Section};
 use super::list::List;
 use super::unpack;

@@ -18,21 +18,27 @@
 //! symbolizer.resolve(0x1234, false, &mut frames);
 //! ```
 
+mod build_id;
 #[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
 pub(crate) mod bundle;
 mod code_map;
+mod content;
 mod data;
 mod debuginfod;
 mod dwarf;
 mod elf;
 mod go;
+mod hex;
 mod image;
 mod intervals;
 pub mod jit;
 pub mod kernel;
 mod list;
 mod object;
+mod opening;
 mod owned;
+mod path;
+mod place;
 mod plt;
 mod search;
 mod symbolizer;
@@ -40,14 +46,18 @@ mod symbols;
 mod unpack;
 mod xz;
 
+pub(crate) use build_id::{build_id_from_hex, hex_of};
 pub(crate) use code_map::CodeMap;
-pub use data::Bytes;
+pub use content::Bytes;
+#[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
+pub(crate) use content::Content;
 pub(crate) use debuginfod::Answered;
 pub use debuginfod::Debuginfod;
 pub(crate) use dwarf::{DebugFunction, Site};
 pub(crate) use go::{GoFrame, GoFrames};
 pub use object::{Contents, Language, Machine, Object, Segment};
 pub use owned::{NotBelieved, Owners};
+pub(crate) use path::path_of;
+pub use place::Place;
 pub use search::{Missing, Module, Search};
-pub(crate) use search::{build_id_from_hex, hex_of, path_of};
-pub use symbolizer::{Place, ResolvedFrame, Symbolizer, SymbolizerOptions};
+pub use symbolizer::{ResolvedFrame, Symbolizer, SymbolizerOptions};

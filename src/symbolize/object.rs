@@ -1,14 +1,16 @@
 //! A mapped file that was found: what an unwinder and the symboliser need of it.
 
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::data::{Bytes, Data};
+use super::content::Bytes;
+use super::data::Data;
 use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
 use super::image::Image;
 use super::list::List;
-use super::search::{Missing, Search};
+use super::search::{Missing, Module, Search, is_build};
 use super::{go, symbols, unpack};
 
 /// The processor an object is for.
@@ -67,6 +69,26 @@ pub struct Object {
     pub(super) others: List<Image>,
     /// The folders in which its other parts are looked for.
     pub(super) search: Option<Search>,
+}
+
+impl Search {
+    /// Opens the object of a module: the file at its path if that is of the recorded build, else
+    /// what is found by its build id, here or by the servers.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub fn open(&self, module: &Module) -> Result<Arc<Object>, Missing> {
+        self.image(module).map(|image| Arc::new(Object::new(image, &module.path, Some(self))))
+    }
+
+    /// The object of a module in a file that is open already; `path` is a name by which the folder of
+    /// its separate debug file is found. `None` if it is of another build.
+    ///
+    /// Every regular file may be given: one that is no object gives `None`, too.
+    pub fn open_in(&self, module: &Module, path: &Path, file: File) -> Option<Arc<Object>> {
+        let image = Image::parse(path, Data::of_file(file).ok()?).ok()?;
+        is_build(&image, module).then(|| Arc::new(Object::new(image, &module.path, Some(self))))
+    }
 }
 
 impl Object {
@@ -239,7 +261,7 @@ impl Object {
         if self.main.has_section(b".debug_info") {
             return Some(&self.main);
         }
-        self.debug.get_or_init(|| self.search.as_ref()?.debug_file(self)).as_ref()
+        self.debug.get_or_init(|| self.search.as_ref()?.debug_file(&self.main, &self.recorded)).as_ref()
     }
 
     /// The packed symbol table that Fedora leaves in stripped programs (MiniDebugInfo): functions

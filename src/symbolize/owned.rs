@@ -11,6 +11,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use super::opening::{Links, open_with};
+
 /// The users whose files are believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owners {
@@ -51,7 +53,7 @@ impl Owners {
     /// # Errors
     /// Errors of the system; [`NotBelieved`] in one, if it is another user's file or a link.
     pub(super) fn open(&self, path: &Path) -> io::Result<File> {
-        let opened = super::data::open_with(path, Links::Refuse);
+        let opened = open_with(path, Links::Refuse);
         let is_link = || std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
         let file = opened.map_err(|e| if is_link() { NotBelieved::Link.into() } else { e })?;
         match owner(&file.metadata()?) {
@@ -65,15 +67,6 @@ impl Owners {
         let owner = file.metadata().ok().and_then(|found| owner(&found));
         owner.is_none_or(|user| self.users.contains(&user))
     }
-}
-
-/// The treatment of a link at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Links {
-    /// The file that it leads to is opened.
-    Follow,
-    /// It is an error.
-    Refuse,
 }
 
 /// The reason why a file that is there is not read.

@@ -2,18 +2,18 @@
 
 use std::env;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
+use super::build_id::{by_build_id, same_id};
 use super::data::{self, Data};
 use super::debuginfod::Debuginfod;
 use super::elf::string_at;
+use super::hex::hex;
 use super::image::Image;
-use super::jit::hex;
-use super::object::Object;
+use super::opening::read_text;
 use super::owned::Owners;
+use super::path::path_of;
 use super::symbols;
 use crate::input::lines;
 
@@ -106,18 +106,17 @@ impl Search {
         Search { symfs, ..search }
     }
 
-    /// Opens the object of a module: the file at its path if that is of the recorded build, else
-    /// what is found by its build id, here or by the servers.
+    /// The image of a module: the file at its path if that is of the recorded build, else what is
+    /// found by its build id, here or by the servers.
     ///
     /// # Errors
     /// The reason why there is none.
-    pub fn open(&self, module: &Module) -> Result<Arc<Object>, Missing> {
-        let object = |image| Ok(Arc::new(Object::new(image, &module.path, Some(self))));
+    pub(super) fn image(&self, module: &Module) -> Result<Image, Missing> {
         let mut missing = Missing::NoFile;
         if module.path.starts_with(b"/") && !module.path.starts_with(b"//") {
             let path = self.in_symfs(&path_of(&module.path));
             match Image::open(&path) {
-                Ok(image) if is_build(&image, module) => return object(image),
+                Ok(image) if is_build(&image, module) => return Ok(image),
                 Ok(_) => missing = Missing::OtherBuild { path },
                 Err(why) => match std::fs::metadata(&path) {
                     Ok(kind) if kind.is_file() => missing = Missing::Unreadable { path, why },
@@ -133,7 +132,7 @@ impl Search {
             missing = Missing::NotFound;
             let bundled = self.symfs.as_ref().and_then(|root| Image::open(&root.join("[vdso]")).ok());
             if let Some(image) = bundled.or_else(|| self.vdso()).filter(|image| is_build(image, module)) {
-                return object(image);
+                return Ok(image);
             }
         }
         let by_id = module.build_id.iter().flat_map(|id| {
@@ -142,13 +141,13 @@ impl Search {
         });
         for path in by_id {
             if let Some(image) = Image::open(&path).ok().filter(|image| is_build(image, module)) {
-                return object(image);
+                return Ok(image);
             }
         }
         let is_file = missing != Missing::NoFile && module.path.starts_with(b"/");
         let path = module.build_id.as_deref().filter(|_| is_file).and_then(|id| self.ask("executable", id));
         match path.and_then(|path| Image::open(&path).ok()).filter(|image| is_build(image, module)) {
-            Some(image) => object(image),
+            Some(image) => Ok(image),
             None => Err(missing),
         }
     }
@@ -158,21 +157,12 @@ impl Search {
         self.debuginfod.as_ref().filter(|_| build_id.iter().any(|byte| *byte != 0))?.find(what, build_id)
     }
 
-    /// The object of a module in a file that is open already; `path` is a name by which the folder of
-    /// its separate debug file is found. `None` if it is of another build.
-    ///
-    /// Every regular file may be given: one that is no object gives `None`, too.
-    pub fn open_in(&self, module: &Module, path: &Path, file: File) -> Option<Arc<Object>> {
-        let image = Image::parse(path, Data::of_file(file).ok()?).ok()?;
-        is_build(&image, module).then(|| Arc::new(Object::new(image, &module.path, Some(self))))
-    }
-
     /// The code that the kernel lends every process: that of this very process.
     fn vdso(&self) -> Option<Image> {
         if self.symfs.is_some() {
             return None;
         }
-        let maps = data::read_text(Path::new("/proc/self/maps"), 1 << 24).ok()?;
+        let maps = read_text(Path::new("/proc/self/maps"), 1 << 24).ok()?;
         let line = lines(&maps).find(|line| line.ends_with(b"[vdso]"))?;
         let (start, rest) = line.split_at(memchr::memchr(b'-', line)?);
         let end = &rest[1..memchr::memchr(b' ', rest)?];
@@ -181,19 +171,19 @@ impl Search {
         Image::parse(Path::new("[vdso]"), Data::memory(bytes)).ok()
     }
 
-    /// The separate debug file of an object, here or by the servers.
-    pub(super) fn debug_file(&self, object: &Object) -> Option<Image> {
-        self.local_debug_file(object).or_else(|| {
-            let id = object.build_id()?;
+    /// The separate debug file of an object at a recorded path, here or by the servers.
+    pub(super) fn debug_file(&self, main: &Image, recorded: &[u8]) -> Option<Image> {
+        self.local_debug_file(main, recorded).or_else(|| {
+            let id = main.build_id()?;
             let image = Image::open(&self.ask("debuginfo", id)?).ok()?;
             image.build_id().is_some_and(|found| same_id(found, id)).then_some(image)
         })
     }
 
     /// The separate debug file of an object: by build id, else by the name and checksum it notes.
-    fn local_debug_file(&self, object: &Object) -> Option<Image> {
+    fn local_debug_file(&self, main: &Image, recorded: &[u8]) -> Option<Image> {
         let useful = |image: &Image| image.has_section(b".debug_info") || symbols::has_table(image);
-        if let Some(id) = object.build_id() {
+        if let Some(id) = main.build_id() {
             // The cache may hold the object as it was before it was stripped.
             let cached = self.cached(id, "debug").chain(self.cached(id, "elf"));
             let by_id = cached.chain(self.debug_files_by_id(id)).filter_map(|path| Image::open(&path).ok());
@@ -202,19 +192,19 @@ impl Search {
                 return Some(image);
             }
         }
-        let link = object.main.section(b".gnu_debuglink")?;
+        let link = main.section(b".gnu_debuglink")?;
         let name = string_at(link, 0).filter(|name| !name.is_empty() && !name.contains(&b'/'))?;
         let checksum = link.get((name.len() + 4) & !3..)?.first_chunk::<4>()?;
-        let little = object.main.elf.format.little;
+        let little = main.elf.format.little;
         let checksum = if little { u32::from_le_bytes(*checksum) } else { u32::from_be_bytes(*checksum) };
-        let directory = object.main.path.parent()?;
-        let recorded = path_of(&object.recorded);
+        let directory = main.path.parent()?;
+        let recorded = path_of(recorded);
         let recorded = recorded.parent().into_iter().flat_map(Path::components);
         let recorded: PathBuf = recorded.filter(|c| matches!(c, Component::Normal(_))).collect();
         let below = self.debug_dirs.iter().map(|debug| self.in_symfs(debug).join(&recorded));
         let places = [directory.to_owned(), directory.join(".debug")].into_iter().chain(below);
         // Beside a program in a folder of everybody's, anybody may have put such a file.
-        let owners = Owners::default().and_of_file(&object.main.path);
+        let owners = Owners::default().and_of_file(&main.path);
         places.map(|place| place.join(path_of(name))).find_map(|path| {
             let image = Image::open(&path).ok().filter(useful).filter(|image| image.data.is_of(&owners))?;
             (crc32(image.data.read(0, image.data.len())?) == checksum).then_some(image)
@@ -267,20 +257,10 @@ impl Search {
 }
 
 /// Returns whether a file may be what was recorded: nothing tells them apart.
-fn is_build(image: &Image, module: &Module) -> bool {
+pub(super) fn is_build(image: &Image, module: &Module) -> bool {
     // The kernel writes zeros where there is none.
     let recorded = module.build_id.as_deref().filter(|id| id.iter().any(|byte| *byte != 0));
     recorded.is_none_or(|id| image.build_id().is_some_and(|found| same_id(found, id)))
-}
-
-/// The build id that recordings write as hexadecimal digits.
-pub(crate) fn build_id_from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let bytes = text.chunks(2).map(|pair| match *pair {
-        [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
-        _ => None,
-    });
-    bytes.collect::<Option<Vec<u8>>>().filter(|id| !id.is_empty())
 }
 
 /// The checksum of `.gnu_debuglink`, that of gzip.
@@ -288,33 +268,4 @@ fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
-}
-
-/// A build id as text.
-pub(crate) fn hex_of(build_id: &[u8]) -> String {
-    build_id.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// `ab/cdef…`: where directories of build ids have one.
-pub(super) fn by_build_id(build_id: &[u8]) -> Option<PathBuf> {
-    let hex = hex_of(build_id);
-    let (first, rest) = hex.split_at_checked(2)?;
-    (!rest.is_empty()).then(|| Path::new(first).join(rest))
-}
-
-/// Returns whether two build ids are the same; the kernel pads short ones with zeros.
-pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
-    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    !short.is_empty() && long.starts_with(short) && long[short.len()..].iter().all(|b| *b == 0)
-}
-
-#[cfg(unix)]
-pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    std::ffi::OsStr::from_bytes(bytes).into()
-}
-
-#[cfg(not(unix))]
-pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
 }

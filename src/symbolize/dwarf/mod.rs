@@ -19,7 +19,7 @@ use gimli::{DebugInfoOffset, DwarfFileType, UnitOffset, UnitType};
 
 use super::intervals::Intervals;
 use super::object::Object;
-use super::symbolizer::Place;
+use super::place::Place;
 use functions::{Extent, Functions};
 use lines::Lines;
 use meter::Work;

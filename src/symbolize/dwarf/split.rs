@@ -7,7 +7,7 @@ use gimli::{DwarfFileType, DwarfPackage};
 
 use super::super::image::Image;
 use super::super::object::Object;
-use super::super::search::path_of;
+use super::super::path::path_of;
 use super::meter::{Metered, Work};
 use super::space::{Space, Unit, load, size};
 

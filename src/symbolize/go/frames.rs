@@ -8,7 +8,7 @@
 
 use gimli::{EndianSlice, LittleEndian, Reader as _};
 
-use super::super::data::Bytes;
+use super::super::content::Bytes;
 use super::super::elf::{Fields, Format};
 use super::super::image::Image;
 use super::{Header, SECTIONS, VERSIONS, part, text};

@@ -21,7 +21,7 @@ use std::path::Path;
 use super::super::elf::{Fields, Format, string_at};
 use super::super::intervals::Intervals;
 use super::super::owned::Owners;
-use super::super::symbolizer::Place;
+use super::super::place::Place;
 
 const MAGIC: u32 = 0x4a69_5444;
 const LOAD: u32 = 0;

@@ -9,13 +9,12 @@ mod perf_map;
 
 pub use jitdump::{JitDump, JitSymbol};
 pub use perf_map::PerfMap;
-pub(super) use perf_map::hex;
 
 use std::io;
 use std::path::Path;
 
-use super::bundle::Content;
-use super::data::read_up_to;
+use super::content::Content;
+use super::opening::read_up_to;
 use super::owned::Owners;
 
 /// More than the largest real ones (of day-long servers); what is beyond is not read.

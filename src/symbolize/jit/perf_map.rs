@@ -13,6 +13,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use super::super::hex::hex;
 use super::super::intervals::Intervals;
 use super::super::owned::Owners;
 
@@ -97,15 +98,6 @@ fn parse_line(line: &[u8]) -> Option<(u64, u64, Range<usize>)> {
     // Some writers give an unknown size as 0; the first byte still belongs to the code.
     let end = start.saturating_add(size.max(1));
     (!name.is_empty()).then_some((start, end, name))
-}
-
-/// Parses a hexadecimal number, with or without `0x`.
-pub(in crate::symbolize) fn hex(digits: &[u8]) -> Option<u64> {
-    let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
-    if digits.is_empty() || digits.len() > 16 {
-        return None;
-    }
-    digits.iter().try_fold(0, |sum, digit| Some(sum << 4 | u64::from((*digit as char).to_digit(16)?)))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use super::super::jit::hex;
+use super::super::hex::hex;
 
 /// The symbols of a kernel by address.
 #[derive(Debug)]

@@ -14,12 +14,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::bundle::{Content, SymbolFile, place_by_id};
+use super::build_id::same_id;
+use super::bundle::{SymbolFile, place_by_id};
+use super::content::Content;
 use super::elf::{Format, find_note};
 use super::object::Object;
-use super::search::{Missing, Module, Search, path_of, same_id};
+use super::opening::read_text;
+use super::path::path_of;
+use super::search::{Missing, Module, Search};
 use super::symbolizer::{ResolvedFrame, Symbolizer, SymbolizerOptions};
-use super::{data, symbols};
+use super::symbols;
 use modules::Modules;
 
 /// The kernel as a recording describes it.
@@ -188,7 +192,7 @@ fn find_kallsyms(search: &Search, recorded: &Recorded) -> Result<(Kallsyms, Path
     let running = PathBuf::from("/proc/kallsyms");
     let running = (search.symfs.is_none() && is_running(recorded)).then_some(running);
     for path in cached.chain(running) {
-        match data::read_text(&path, LARGEST_TEXT) {
+        match read_text(&path, LARGEST_TEXT) {
             Ok(text) => match Kallsyms::parse(text) {
                 Some(kallsyms) => return Ok((kallsyms, path)),
                 None => missing = Missing::Hidden { path },

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::super::build_id::same_id;
 use super::super::data::Data;
 use super::super::image::Image;
 use super::super::object::Object;
-use super::super::search::{Search, path_of, same_id};
+use super::super::path::path_of;
+use super::super::search::Search;
 use super::super::symbolizer::{ResolvedFrame, Symbolizer, SymbolizerOptions};
 use super::super::unpack;
 use super::{Recorded, RecordedModule};

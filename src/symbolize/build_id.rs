@@ -1,0 +1,31 @@
+//! Build ids: as text, as places in folders, and compared.
+
+use std::path::{Path, PathBuf};
+
+/// The build id that recordings write as hexadecimal digits.
+pub(crate) fn build_id_from_hex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let bytes = text.chunks(2).map(|pair| match *pair {
+        [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
+        _ => None,
+    });
+    bytes.collect::<Option<Vec<u8>>>().filter(|id| !id.is_empty())
+}
+
+/// A build id as text.
+pub(crate) fn hex_of(build_id: &[u8]) -> String {
+    build_id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `ab/cdef…`: where directories of build ids have one.
+pub(super) fn by_build_id(build_id: &[u8]) -> Option<PathBuf> {
+    let hex = hex_of(build_id);
+    let (first, rest) = hex.split_at_checked(2)?;
+    (!rest.is_empty()).then(|| Path::new(first).join(rest))
+}
+
+/// Returns whether two build ids are the same; the kernel pads short ones with zeros.
+pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    !short.is_empty() && long.starts_with(short) && long[short.len()..].iter().all(|b| *b == 0)
+}
