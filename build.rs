@@ -7,10 +7,13 @@ use std::process::Command;
 
 const FOLDER: &str = "src/record/alloc/preload";
 const SOURCE: &str = "src/record/alloc/preload/lib.rs";
+/// The one file that the library shares with the crate.
+const SHARED: &str = "src/allocation_trigger.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={FOLDER}");
+    println!("cargo::rerun-if-changed={SHARED}");
     println!("cargo::rustc-check-cfg=cfg(has_alloc_library)");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     let is_wanted = env::var_os("CARGO_FEATURE_RECORD").is_some()

@@ -72,6 +72,8 @@
     allow(dead_code, unused_imports)
 )]
 
+#[cfg(feature = "perf-data")]
+mod allocation_trigger;
 // The programs' options and `main` functions: public for the binaries only.
 #[cfg(feature = "cli")]
 #[doc(hidden)]

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::request::{AllocationRate, Invocation};
 use super::sys::leftovers::Leftover;
-
-use crate::collapse::formats::perf_data::ALLOCATION_LIBRARY as NAME;
-pub(crate) use crate::collapse::formats::perf_data::ALLOCATION_TRIGGER as TRIGGER;
+use crate::allocation_trigger::LIBRARY as NAME;
 
 /// The number of bytes that it writes.
 pub const TRIGGER_SIZE: u64 = 8;

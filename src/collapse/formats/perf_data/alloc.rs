@@ -15,16 +15,10 @@ use std::collections::{HashMap, HashSet};
 use super::attr::{Attr, Event};
 use super::pending::PendingSample;
 use super::sample::Registers;
+use crate::allocation_trigger::{LIBRARY, TRIGGER};
 use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
-
-pub(crate) use self::trigger::TRIGGER;
-#[path = "../../../record/alloc/preload/trigger.rs"]
-mod trigger;
-
-/// The name of the file of the library that triggers it.
-pub(crate) const LIBRARY: &str = "libfg-alloc.so";
 
 /// pprof's names: bytes and counts of all that was allocated, and of what is in use at the end.
 const VALUES: [(&str, &str); 4] = [

@@ -90,7 +90,6 @@ use crate::symbolize::{Missing, Search};
 use crate::threads::{self, Task};
 
 #[cfg(all(feature = "record", target_os = "linux"))]
-pub(crate) use self::alloc::{LIBRARY as ALLOCATION_LIBRARY, TRIGGER as ALLOCATION_TRIGGER};
 pub use self::attr::Event;
 pub use self::bytes::U64s;
 pub(crate) use self::code_files::CodeFiles;

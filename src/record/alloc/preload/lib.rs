@@ -26,6 +26,9 @@ mod report;
 mod sampling;
 mod table;
 mod thread;
+// The library has no use for its own name.
+#[allow(dead_code)]
+#[path = "../../../allocation_trigger.rs"]
 mod trigger;
 
 use core::arch::global_asm;

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 pub use self::names::available;
 pub use self::names::{BREAKPOINT, HARDWARE, TRACEPOINT};
 use self::names::{CACHE, SOFTWARE};
-use crate::record::alloc;
+use crate::allocation_trigger::TRIGGER;
+use crate::record::alloc::TRIGGER_SIZE;
 use crate::record::request::Rate;
 
 /// An event by its name and numbers.
@@ -93,14 +94,14 @@ impl Event {
 
     /// An allocation that the library of `--alloc` has chosen: it writes to this address.
     pub fn allocations() -> Event {
-        let config = [0, alloc::TRIGGER, alloc::TRIGGER_SIZE];
-        let name = format!("mem:{:#x}/{}:w:u", alloc::TRIGGER, alloc::TRIGGER_SIZE);
+        let config = [0, TRIGGER, TRIGGER_SIZE];
+        let name = format!("mem:{:#x}/{}:w:u", TRIGGER, TRIGGER_SIZE);
         Event { name, kind: BREAKPOINT, config, only: Some(Mode::User), ..Event::default() }
     }
 
     /// Returns true for [`Event::allocations`].
     pub fn is_allocations(&self) -> bool {
-        self.kind == BREAKPOINT && self.config[1] == alloc::TRIGGER
+        self.kind == BREAKPOINT && self.config[1] == TRIGGER
     }
 
     /// An event that makes no samples. It stands for the records of processes and mappings, which come
