@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use super::refusal::Refusal;
 use super::request::Invocation;
-use super::sys::launch::{End, Launched};
+use super::sys::launch::Launched;
 use super::sys::processes;
 use super::sys::signals::{self, Stop};
+use super::sys::wait::End;
 use super::sys::wait::Ended;
 
 /// A program that we started: ended, or about to end, when the profile has been written.

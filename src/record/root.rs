@@ -18,8 +18,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use super::program::{self, Started};
 use super::refusal::Refusal;
 use super::request::Request;
-use super::sys::launch::{End, Launched};
+use super::sys::launch::Launched;
 use super::sys::signals::{self, Stop};
+use super::sys::wait::End;
 
 /// The line that says: the events are open, the program may run.
 const RECORDING: &[u8] = b"# recording\n";

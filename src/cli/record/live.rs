@@ -18,7 +18,8 @@ use crate::reading::{self, Opened};
 use crate::record::facts::complete;
 use crate::record::request::Request;
 use crate::record::sampler::{Progress, stream};
-use crate::record::sys::signals::{self, Stop};
+use crate::record::sys::processes;
+use crate::record::sys::signals::Stop;
 use crate::threads;
 
 /// The longest time for which a key is waited for.
@@ -148,7 +149,7 @@ fn watch(mut view: LiveView, state: &Mutex<State>, order: Order) -> anyhow::Resu
 
 /// Ends the recording as Ctrl-C does, which is a key like others while the terminal is drawn in.
 fn end_recording() {
-    let _ = signals::send(std::process::id(), libc::SIGINT);
+    let _ = processes::send(std::process::id(), libc::SIGINT);
 }
 
 /// Adds the profiles of some parts; returns true if there was something in them.

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use super::capability::{self, Wishes};
-use super::{ALL, Backend, Refusal, find, python, trial};
+use super::{ALL, Backend, FOR_PYTHON, Refusal, find, is_for_python, python, trial};
 use crate::record::HAS_SAMPLER;
 
 /// The profiler that records.
@@ -85,14 +85,6 @@ fn without_sampler(wishes: &Wishes) -> Result<Selection, Refusal> {
     let (backend, program) = found.next().ok_or_else(|| Refusal::new(NO_SAMPLER))?;
     let why = format!("recording with {}: the built-in sampler needs Linux", backend.about().name);
     Ok(Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: false })
-}
-
-/// The backends for CPython, the best first.
-const FOR_PYTHON: [&dyn Backend; 2] = [&super::py_spy::PySpy, &super::austin::Austin];
-
-/// Returns true for a backend that records Python programs only.
-pub fn is_for_python(backend: &dyn Backend) -> bool {
-    FOR_PYTHON.iter().any(|python| python.about().name == backend.about().name)
 }
 
 fn by_target(wishes: &Wishes) -> Selection {

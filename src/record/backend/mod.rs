@@ -36,6 +36,14 @@ pub use choose::{Chosen, choose};
 pub static ALL: &[&dyn Backend] =
     &[&perf::Perf, &py_spy::PySpy, &austin::Austin, &bpf::Bpf, &dtrace::Dtrace, &xctrace::Xctrace];
 
+/// The backends for CPython, the best first.
+const FOR_PYTHON: [&dyn Backend; 2] = [&py_spy::PySpy, &austin::Austin];
+
+/// Returns true for a backend that records Python programs only.
+fn is_for_python(backend: &dyn Backend) -> bool {
+    FOR_PYTHON.iter().any(|python| python.about().name == backend.about().name)
+}
+
 /// A profiler that can be run.
 pub trait Backend: Sync {
     /// Its name, its program and its features.

@@ -14,9 +14,10 @@ use std::time::{Duration, Instant, SystemTime};
 use super::{Ask, Backend, Plan, Recording, Refusal, Starter, Status, Wishes, find};
 use crate::record::program::{Started, ask_to_end, launch, message, no_such_program};
 use crate::record::request::Target;
-use crate::record::sys::launch::{End, Launched};
+use crate::record::sys::launch::Launched;
 use crate::record::sys::processes::{self, Watched, is_running};
 use crate::record::sys::signals::{self, Stop};
+use crate::record::sys::wait::End;
 use crate::record::sys::wait::Ended as EndOfProcess;
 
 /// The longest time between two looks at the target.
@@ -373,13 +374,13 @@ impl Session<'_> {
         if self.plan.starter == Starter::Backend && self.wishes.request.target.invocation().is_some() {
             self.started = processes::descendants(tool.pid());
         }
-        signals::send(tool.pid(), self.plan.stop.signal())
+        processes::send(tool.pid(), self.plan.stop.signal())
     }
 
     /// Ends what the command has started, after the backend has ended the command at most.
     fn end_started(&self) {
         let alive = self.started.iter().filter(|pid| is_running(**pid));
-        alive.for_each(|pid| drop(signals::send(*pid, libc::SIGTERM)));
+        alive.for_each(|pid| drop(processes::send(*pid, libc::SIGTERM)));
     }
 
     /// Returns true if all target processes have ended and the backend does not notice that itself.

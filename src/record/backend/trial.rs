@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::capability::Roots;
-use super::{Ask, Backend, Plan, Recording, Wishes, choose, run};
+use super::{Ask, Backend, Plan, Recording, Wishes, is_for_python, run};
 use crate::record::program::message;
 use crate::record::request::{Invocation, Request, Target};
 use crate::record::sys::processes;
@@ -69,7 +69,7 @@ impl Drop for Busy {
 /// # Errors
 /// The reason why there is no recording, in the tool's own words.
 pub fn records(backend: &dyn Backend, program: &OsStr) -> Result<Tried, String> {
-    if !choose::is_for_python(backend) {
+    if !is_for_python(backend) {
         let busy = Busy::new().map_err(|e| format!("cannot start sh to record it: {}", message(&e)))?;
         let target = Target::Processes(vec![busy.0.id()]);
         let short = wishes(target.clone(), Some(Duration::from_millis(100)));
@@ -131,7 +131,7 @@ fn recorded(backend: &dyn Backend, program: &OsStr, wishes: &[Wishes]) -> Result
     };
     let has_recorded = matches!(plan.recording, Recording::Export(_)) || !is_empty(path);
     // The exit status of tools for Python may be the program's.
-    if has_recorded && (run.succeeded || choose::is_for_python(backend)) { Ok(()) } else { Err(run.words) }
+    if has_recorded && (run.succeeded || is_for_python(backend)) { Ok(()) } else { Err(run.words) }
 }
 
 fn is_empty(path: &Path) -> bool {

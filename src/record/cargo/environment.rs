@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::build::Messages;
+use super::messages::Messages;
 use super::workspace::{ChosenProgram, Kind};
 use super::{Wanted, program as cargo_program};
 

@@ -11,6 +11,7 @@
 mod build;
 mod debug_info;
 mod environment;
+mod messages;
 mod workspace;
 
 use std::ffi::OsString;

@@ -33,10 +33,11 @@ use super::program::{Started, ask_to_end, cannot, launch, message};
 use super::refusal::Refusal;
 use super::request::{Control, EventRequest, Request, Target, Time};
 use super::sys::clock;
-use super::sys::launch::{End, Launched};
+use super::sys::launch::Launched;
 use super::sys::limits;
 use super::sys::processes::{self, is_running};
 use super::sys::signals::Stop;
+use super::sys::wait::End;
 use super::system::{Permissions, online_processors};
 
 /// The time between two checks of the processes, and between two reports of progress.

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::signals::check;
+use super::check;
 
 /// The clock, which runs on evenly even when the time of day is set.
 pub const MONOTONIC: i32 = libc::CLOCK_MONOTONIC;

@@ -8,9 +8,9 @@ use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use super::launch::End;
-use super::signals::{REQUESTS, check};
-use super::wait::{Ended, wait4};
+use super::check;
+use super::signals::REQUESTS;
+use super::wait::{End, Ended, wait4};
 
 /// Waits for a child: tells when it is about to end by closing `end`, and, if it is to be held, lets
 /// it end when the other side of `released` is closed. A child that may not be traced, or ends as soon
@@ -65,8 +65,9 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::process::Command;
 
-    use super::super::launch::{End, Launched};
-    use super::super::signals::{send, wait_readable};
+    use super::super::launch::Launched;
+    use super::super::processes::send;
+    use super::super::signals::wait_readable;
     use super::*;
 
     fn held(script: &str) -> Launched {

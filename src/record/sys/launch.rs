@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread::JoinHandle;
 
-use super::wait::{self, Ended};
+use super::wait::{self, End, Ended};
 
 /// A child that waits, runs, or has ended. One that runs when this is dropped is asked to end, and
 /// waited for: no error may leave it behind.
@@ -22,20 +22,6 @@ pub struct Launched {
     release: Option<PipeWriter>,
     /// `None` once it was waited for.
     waiter: Option<JoinHandle<io::Result<Ended>>>,
-}
-
-/// The state of a child between its end and [`Launched::wait`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The child is gone.
-    Gone,
-    /// The child is stopped just before it ends, with all its memory, so that a profiler can still
-    /// read its symbols. Only on Linux, only with the right to trace it, and only if its first
-    /// thread ends it; otherwise it is gone.
-    Held,
-    /// The child is gone; of the signals that ask to stop only SIGINT and this one have reached it. For
-    /// those that are sent to a whole group, as by `timeout` or a closed terminal, on Linux only.
-    Shielded(i32),
 }
 
 impl Launched {

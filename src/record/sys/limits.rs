@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::signals::check;
+use super::check;
 
 /// Lifts the soft limit of open files to the hard one: there is a descriptor for each thread and
 /// processor. Returns the limit that holds now.

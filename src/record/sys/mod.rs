@@ -21,3 +21,10 @@ pub mod signals;
 pub mod wait;
 #[cfg(target_os = "linux")]
 pub mod wake;
+
+use std::io;
+
+/// Turns a result of -1 into the system's error.
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::signals::check;
+use super::check;
 
 /// `struct perf_event_attr` as far as its fifth version, which every perf reads.
 #[repr(C)]

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 use std::fs;
+use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::FromRawFd;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,7 +15,19 @@ use std::process::{Command, ExitStatus};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-use super::signals::send;
+use super::check;
+
+/// Sends a signal to a process.
+///
+/// # Errors
+/// The error of the system; a process that is gone is no error.
+pub fn send(pid: u32, signal: i32) -> io::Result<()> {
+    // SAFETY: takes integers only.
+    match check(unsafe { libc::kill(pid.cast_signed(), signal) }) {
+        Err(e) if e.raw_os_error() != Some(libc::ESRCH) => Err(e),
+        _ => Ok(()),
+    }
+}
 
 /// Kills a process and all its descendants, as far as their parents still run.
 pub fn kill_tree(pid: u32) {
@@ -104,7 +117,7 @@ pub fn stat(tid: u32) -> Option<String> {
 #[cfg(not(target_os = "linux"))]
 pub fn is_running(pid: u32) -> bool {
     // SAFETY: takes integers only; signal 0 sends nothing.
-    let asked = super::signals::check(unsafe { libc::kill(pid.cast_signed(), 0) });
+    let asked = check(unsafe { libc::kill(pid.cast_signed(), 0) });
     asked.map_or_else(|e| e.raw_os_error() != Some(libc::ESRCH), |_| true)
 }
 
@@ -155,7 +168,7 @@ pub fn heeds(_pid: u32, _signal: i32) -> bool {
 pub fn give(command: &mut Command, fd: OwnedFd, number: i32) {
     // SAFETY: the closure runs between fork and exec and makes one system call there.
     unsafe {
-        command.pre_exec(move || super::signals::check(libc::dup2(fd.as_raw_fd(), number)).map(|_| ()));
+        command.pre_exec(move || check(libc::dup2(fd.as_raw_fd(), number)).map(|_| ()));
     }
 }
 
@@ -172,7 +185,7 @@ impl Watched {
     pub fn new(pid: u32) -> Option<Watched> {
         // SAFETY: takes integers only.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.cast_signed(), 0) };
-        let fd = super::signals::check(libc::c_int::try_from(fd).unwrap_or(-1)).ok()?;
+        let fd = check(libc::c_int::try_from(fd).unwrap_or(-1)).ok()?;
         // SAFETY: a descriptor the kernel has just made for us.
         Some(Watched { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
@@ -206,7 +219,7 @@ impl Watched {
         let mut info = Info { mask: EXIT, ..Info::default() };
         // SAFETY: the kernel writes as many bytes as the request says to a live value.
         let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), PIDFD_GET_INFO as _, &raw mut info) };
-        super::signals::check(result)?;
+        check(result)?;
         Ok((info.mask & EXIT != 0).then_some(info.exit_code))
     }
 }

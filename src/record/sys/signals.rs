@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{leftovers, processes};
+use super::{check, leftovers, processes};
 
 /// The signals that ask to stop.
 pub const REQUESTS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
@@ -328,18 +328,6 @@ pub fn request_stop() {
     write_byte(WAKE.load(Ordering::SeqCst), 1);
 }
 
-/// Sends a signal to a process.
-///
-/// # Errors
-/// The error of the system; a process that is gone is no error.
-pub fn send(pid: u32, signal: i32) -> io::Result<()> {
-    // SAFETY: takes integers only.
-    match check(unsafe { libc::kill(pid.cast_signed(), signal) }) {
-        Err(e) if e.raw_os_error() != Some(libc::ESRCH) => Err(e),
-        _ => Ok(()),
-    }
-}
-
 /// Waits until one of some descriptors can be read, for `timeout` milliseconds at most, -1 for
 /// ever. A signal ends it early.
 ///
@@ -352,9 +340,4 @@ pub fn wait_readable(fds: &mut Vec<libc::pollfd>, timeout: i32) -> io::Result<()
         Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
         _ => Ok(()),
     }
-}
-
-/// Turns a result of -1 into the system's error.
-pub(super) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

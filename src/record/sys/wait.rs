@@ -5,7 +5,21 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use super::signals::check;
+use super::check;
+
+/// The state of a child between its end and [`Launched::wait`](super::launch::Launched::wait).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The child is gone.
+    Gone,
+    /// The child is stopped just before it ends, with all its memory, so that a profiler can still
+    /// read its symbols. Only on Linux, only with the right to trace it, and only if its first
+    /// thread ends it; otherwise it is gone.
+    Held,
+    /// The child is gone; of the signals that ask to stop only SIGINT and this one have reached it. For
+    /// those that are sent to a whole group, as by `timeout` or a closed terminal, on Linux only.
+    Shielded(i32),
+}
 
 /// A child that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::signals::check;
+use super::check;
 
 /// The time after which threads that do not wake are left alone.
 const PATIENCE: Duration = Duration::from_millis(500);
