@@ -22,14 +22,15 @@ pub(crate) mod moderated;
 mod oracles;
 pub(crate) mod permutation;
 mod sample_weight;
+mod t_test;
 
 pub use adjust::adjust;
 pub(crate) use adjust::{adjust_weighted, attention};
-use blocks::welch_freedom;
 use distributions::{Normal, StudentsT};
-use moderated::{by_t, mean, squares};
+use moderated::{mean, squares};
 pub use permutation::Permutation;
 pub(crate) use sample_weight::SampleWeight;
+use t_test::{by_t, welch_freedom};
 
 /// The samples of a function, and those of the whole profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -313,8 +314,7 @@ mod tests {
 
     #[test]
     fn a_spread_that_is_all_but_known_is_normal() {
-        let (known, nearly) =
-            (moderated::by_t(1.0, 0.5, f64::INFINITY, 0.05), moderated::by_t(1.0, 0.5, 1e6, 0.05));
+        let (known, nearly) = (by_t(1.0, 0.5, f64::INFINITY, 0.05), by_t(1.0, 0.5, 1e6, 0.05));
         assert!((known.p / 0.045_500_263_896_358_4 - 1.0).abs() < 1e-12, "{known:?}");
         // 1.96 deviations to either side.
         assert!((known.interval.0 - (1.0 - 0.979_981_992_270_027)).abs() < 1e-12, "{known:?}");

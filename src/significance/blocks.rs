@@ -5,7 +5,7 @@
 //! a function changes from block to block.
 
 use super::Count;
-use super::moderated::by_t;
+use super::t_test::{by_t, welch_freedom};
 use super::{Test, compare_shares};
 
 /// The number of blocks of a recording. With several recordings a side, the spread between them is compared
@@ -104,11 +104,6 @@ pub(crate) fn compare_in_blocks(
     let batch = by_t(after.share() - before.share(), variance.sqrt(), freedom, alpha);
     let wider = if batch.deviation > alone.deviation { batch } else { alone };
     Test { p: alone.p.max(batch.p), ..wider }
-}
-
-/// Welch and Satterthwaite's degrees of freedom of a sum of variances.
-pub(super) fn welch_freedom(a: (f64, f64), b: (f64, f64)) -> f64 {
-    (a.0 + b.0).powi(2) / (a.0 * a.0 / a.1 + b.0 * b.0 / b.1)
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! is drawn towards its centre. That is the empirical Bayes method of limma (Smyth 2004), whose
 //! `fitFDist` and `squeezeVar` are the oracles here.
 
-use super::blocks::welch_freedom;
-use super::distributions::{F, Normal, StudentsT};
+use super::distributions::F;
 use super::gamma::{digamma, trigamma, trigamma_inverse};
+use super::t_test::{by_t, welch_freedom};
 use super::{Test, UNKNOWN};
 
 /// The shares of one function in all runs.
@@ -222,27 +222,6 @@ impl Spread {
     pub(super) fn deviation(&self, row: &RunShares) -> f64 {
         (self.factor(row) * row.expected_of_difference()).sqrt()
     }
-}
-
-/// A test by Student's t.
-pub(super) fn by_t(difference: f64, deviation: f64, freedom: f64, alpha: f64) -> Test {
-    if deviation.is_nan() || freedom.is_nan() || freedom <= 0.0 {
-        return UNKNOWN;
-    }
-    let t = (difference / deviation).abs();
-    let (p, quantile) = if freedom.is_finite() {
-        let law = StudentsT { freedom };
-        (2.0 * law.upper(t), law.upper_quantile(alpha / 2.0))
-    } else {
-        (2.0 * Normal::upper(t), Normal::upper_quantile(alpha / 2.0))
-    };
-    let p = match (difference == 0.0, deviation == 0.0) {
-        (true, _) => 1.0,
-        (_, true) => 0.0,
-        _ => p.min(1.0),
-    };
-    let half = quantile * deviation;
-    Test { p, interval: (difference - half, difference + half), deviation, freedom }
 }
 
 /// The slope of a line through 1 that fits points whose spread grows with their height, not below 0.
