@@ -1,7 +1,7 @@
 //! The nodes of older profiles of V8's, a tree below `head`, and their times.
 
 use super::CallFrame;
-use super::cpu_profile::Tree;
+use super::call_tree::Tree;
 use crate::collapse::Sink;
 use crate::collapse::kit::forest::Node;
 use crate::collapse::kit::json::{Json, Kind, Nodes};

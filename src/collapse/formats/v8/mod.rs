@@ -1,11 +1,11 @@
 //! The files of V8, in Chrome and in Node: profiles of the processor and the heap, processed logs,
 //! and the traces they may be part of.
 
+mod call_tree;
 pub mod cpu_profile;
 mod head;
 pub mod heap_profile;
 mod samples;
-mod stack_frames;
 pub mod ticks;
 pub mod trace;
 

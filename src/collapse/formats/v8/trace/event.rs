@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::number;
 use crate::collapse::Sink;
-use crate::collapse::formats::v8::cpu_profile::Tree;
+use crate::collapse::formats::v8::call_tree::Tree;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::names::FrameNames;

@@ -11,7 +11,7 @@
 //! on a thread (`B` and `E`, `X`) nests, and weighs the time in which nothing further began; so does what begins and
 //! ends anywhere (`b` and `e`) with the same category and number. The processor profiles of V8 come in pieces
 //! (`Profile`, `ProfileChunk`), and are what counts where there are any; samples of
-//! [`stack_frames`](super::stack_frames) are likewise. Everything else has no stack. Specified in "Trace Event
+//! [`stack_frames`] are likewise. Everything else has no stack. Specified in "Trace Event
 //! Format", Google, 2016.
 //!
 //! PyTorch's profiler and JAX's write spans of Python functions, operators and calls of the CUDA runtime; see
@@ -27,6 +27,7 @@
 
 mod device;
 mod event;
+mod stack_frames;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -35,8 +36,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use self::device::Device;
 use self::event::{Category, Event};
-use super::cpu_profile::Tree;
-use super::stack_frames::{Sample, StackFrames};
+use self::stack_frames::{Sample, StackFrames};
+use super::call_tree::Tree;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::spans::{Mark, Moment, Span, Spans};

@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use super::trace::{ThreadKey, number};
+use super::{ThreadKey, number};
 use crate::collapse::kit::forest::{Forest, Node};
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};

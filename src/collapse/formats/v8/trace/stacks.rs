@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::device::Work;
 use super::{Events, ThreadKey, ThreadProfile};
-use crate::collapse::formats::v8::cpu_profile::Flaws;
+use crate::collapse::formats::v8::call_tree::Flaws;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::spans::{Launch, Met, Misplaced, Span};
