@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 
 use super::attr::sample;
-use super::follow::ELSEWHERE;
-use super::modules::{Kind, Module, UNKNOWN};
+use super::modules::{ELSEWHERE, Kind, Module, UNKNOWN};
 use super::names::Namer;
 use super::runtime::Runtime;
 use super::sample_stream::SampleStream;

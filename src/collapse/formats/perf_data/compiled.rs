@@ -14,7 +14,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::cfi::{How, Rule};
+use super::rule::{How, Rule};
 use super::regs::{Cpu, Dump, Regs};
 
 /// The most bytes from the beginning of a method to an instruction of it. Methods that are larger are not compiled

@@ -9,10 +9,10 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::modules::Module;
 use super::record::{FileId, Mmap};
-use crate::symbolize::{self, Search};
+use crate::symbolize::{Module, Object, Search};
 
 /// The most files that are kept open: half of what a process may open without asking for more.
 const MOST: usize = 512;
@@ -31,24 +31,25 @@ impl Held {
         Held { search: search.clone(), open: 0, left_out: 0 }
     }
 
-    /// Opens the file of a mapping. A process that is gone by now leaves the module as it was.
-    pub fn open(&mut self, module: &Module, mmap: &Mmap<'_>) {
+    /// Opens the file of a mapping, of this path and build id. `None` if its process is gone by now, or too
+    /// many files are open.
+    pub fn open(&mut self, path: &[u8], build_id: Option<&[u8]>, mmap: &Mmap<'_>) -> Option<Arc<Object>> {
         if !mmap.path.starts_with(b"/") || self.search.symfs.is_some() {
-            return;
+            return None;
         }
         if self.open == MOST {
             self.left_out += 1;
-            return;
+            return None;
         }
-        let wanted = symbolize::Module { path: module.path.clone(), build_id: module.build_id.clone() };
+        let wanted = Module { path: path.to_owned(), build_id: build_id.map(<[u8]>::to_owned) };
         for (place, path) in places(mmap) {
             let Some(file) = open(&place).filter(|file| is_mapped(file, mmap)) else { continue };
             if let Some(object) = self.search.open_in(&wanted, &path, file) {
-                module.set_object(object);
                 self.open += 1;
-                return;
+                return Some(object);
             }
         }
+        None
     }
 }
 

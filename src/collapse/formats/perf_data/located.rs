@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
+use super::frame_names::{FrameNames, SymbolState};
 use super::modules::{KERNEL, Kind, Modules, UNKNOWN};
-use super::names::{FrameNames, SymbolState};
 use crate::collapse::Sink;
 use crate::folded::{FrameId, Place, StackTable};
 use crate::profile::exchange::{Code, CodeKind, Exchange, Function, Location, Mapping};

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::cfi::{Rule, Table};
+use super::cfi::Table;
+use super::rule::Rule;
 use super::compiled::CompiledMethods;
 use super::held::Held;
 use super::record::{FileId, KernelFunction, Mmap};
@@ -15,6 +16,8 @@ use crate::symbolize::{self, Language, Missing, Object, Owners, Search};
 
 /// The number of what is no module: an address that nothing was mapped at.
 pub(super) const UNKNOWN: u32 = 0;
+/// Stands for the module of stacks whose callers are on a stack, or in a part of it, that the kernel did not copy.
+pub(super) const ELSEWHERE: u32 = u32::MAX;
 /// The number of the kernel.
 pub(super) const KERNEL: u32 = 1;
 
@@ -77,7 +80,7 @@ impl Module {
     }
 
     /// Takes a file that was opened while a process had it.
-    pub fn set_object(&self, object: Arc<Object>) {
+    fn set_object(&self, object: Arc<Object>) {
         // Whoever was earlier has the same.
         let _ = self.object.set(Ok(object));
     }
@@ -297,7 +300,8 @@ impl Modules {
             && module.kind == Kind::File
             && module.opened().is_none()
         {
-            held.open(module, mmap);
+            let object = held.open(&module.path, module.build_id.as_deref(), mmap);
+            object.into_iter().for_each(|object| module.set_object(object));
         }
     }
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::bytes::{ByteOrder, Bytes};
-use super::cfi::{How, Rule};
+use super::rule::{How, Rule};
 use super::regs::{Cpu, Dump, Regs};
 use crate::symbolize::{Contents, Machine, Object};
 

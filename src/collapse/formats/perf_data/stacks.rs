@@ -1,19 +1,23 @@
 //! From a sample to its stack of places, and the table that adds them up.
 
+mod follow;
+
 use std::collections::HashMap;
 
+use self::follow::Unwound;
 use super::alloc::Allocations;
 use super::attr::Attr;
 use super::branches::BranchTable;
 use super::bytes::{ByteOrder, U64s};
-use super::cfi::{Context, Rule};
-use super::follow::Unwound;
+use super::cfi::Context;
 use super::modules::{KERNEL, UNKNOWN};
 use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
 use super::raw_frame::RawFrame;
 use super::record::{Mode, USER_DEFERRED};
+use super::rule::Rule;
 use super::sample::{SampleBody, no_sample};
+use super::single_sample::SingleSample;
 use super::stitch::{Chains, CutStack, End, Link, Without};
 use crate::collapse::{Options, ValueSelection};
 use crate::error::{Position, Result};
@@ -54,28 +58,6 @@ impl TruncatedStacks {
         self.weight = self.weight.checked_add(other.weight)?;
         Ok(())
     }
-}
-
-/// A sample that is kept by itself, for a sink that wants contexts.
-#[derive(Clone, Copy)]
-pub(super) struct SingleSample {
-    /// Its place among all samples.
-    pub number: u64,
-    pub time: Option<u64>,
-    pub away: u64,
-    pub state: State,
-    pub processor: Option<u32>,
-    pub cgroup: Option<u64>,
-    /// The number of the values of its tracepoint's fields.
-    pub fields: u32,
-    pub pid: i32,
-    pub tid: i32,
-    pub comm: CommId,
-    /// The number of its stack in the table.
-    pub stack: u32,
-    pub weight: Weight,
-    /// The number of an allocation that counts only if it is in use at the end.
-    pub in_use: Option<u64>,
 }
 
 /// A sample by itself, as far as it is known before its stack is.
@@ -120,7 +102,7 @@ pub(super) struct StackBuilder<'o> {
     /// The callers that the stacks of a group of samples tell of each other.
     pub chains: Chains,
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
-    /// left without a caller, or [`ELSEWHERE`](super::follow::ELSEWHERE).
+    /// left without a caller, or [`ELSEWHERE`](super::modules::ELSEWHERE).
     pub lost: HashMap<u32, Weight>,
     /// The stacks of allocations that were in use when they were added, root first.
     in_use: Vec<(u64, SingleSample, Box<[FrameId]>)>,

@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::live_stack::LiveStack;
-use super::stacks::SingleSample;
+use super::single_sample::SingleSample;
 use crate::folded::FrameId;
 
 /// The number of samples that are looked at together. With 8192, half a minute of `rustc` takes 3 MB.

@@ -1,17 +1,11 @@
-//! The report on a recording: totals, facts, notes and warnings.
+//! Counts of what a recording lacks: symbols, callers, whole stacks.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
-use super::advice::Advice;
-use super::facts::{date, header_facts};
+use super::frame_names::{NamedFrame, SymbolState};
 use super::modules::{KERNEL, UNKNOWN};
-use super::names::{NamedFrame, Namer, SymbolState};
-use super::sample_stream::SampleStream;
 use super::stacks::TruncatedStacks;
-use crate::collapse::Report;
 use crate::error::Result;
-use crate::profile::Facts;
 use crate::weight::Weight;
 
 /// Counts while stacks are named.
@@ -93,31 +87,6 @@ impl Summary {
         Ok(())
     }
 
-    /// Writes all of it down.
-    pub fn report(self, samples: &SampleStream<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
-        samples.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
-        report.notes.extend(samples.off_cpu.note());
-        report.notes.extend(samples.allocations.note());
-        report.notes.extend(samples.allocations.note_of_losses());
-        report.details.extend(samples.off_cpu.left_out());
-        report.details.extend(samples.off_cpu.unsampled.detail());
-        report.details.extend(samples.deferred.detail());
-        if report.first_value.is_none() {
-            report.first_value.clone_from(&samples.first);
-        }
-        report.details.push(format!("{} samples, {} lost", samples.samples, samples.lost));
-        if let Some(held) = &samples.modules.held {
-            report.details.push(held.to_string());
-        }
-        Advice { summary: &self, samples, namer }.give(report);
-        report.facts = facts(samples);
-        report.notes.iter().for_each(|note| report.facts.warn(note));
-        if samples.lost > 0 {
-            report.facts.warn(format!("{} events were lost: the recorder's buffers were full", samples.lost));
-        }
-        Ok(())
-    }
-
     /// A part of the weight, in percent.
     pub fn percent(&self, part: Weight) -> String {
         let percent = Weight::new(100).times_ratio(part, self.total, 1);
@@ -134,28 +103,4 @@ fn is_share(part: Weight, whole: Weight, percent: i128) -> bool {
     let hundred = part.checked_mul(Weight::new(100));
     let least = whole.checked_mul(Weight::new(percent));
     !part.is_zero() && matches!((hundred, least), (Ok(hundred), Ok(least)) if hundred >= least)
-}
-
-/// The facts of a recording that was read to its end.
-fn facts(samples: &SampleStream<'_>) -> Facts {
-    let description = &samples.records.description;
-    let (period, rate) = samples.period_and_rate();
-    let times = samples.times();
-    // The parts of time off the processor are in the whole already.
-    let kept: Vec<u64> =
-        samples.values().iter().filter(|(_, total)| total.kept).map(|(_, total)| total.samples).collect();
-    let count = if samples.off_cpu.is_kept() || samples.allocations.is_kept() {
-        kept.iter().max().copied()
-    } else {
-        Some(kept.iter().sum())
-    };
-    let duration = times.map(|(first, last)| Duration::from_nanos(last - first));
-    Facts {
-        period,
-        rate,
-        samples: count,
-        start: times.and_then(|(first, _)| date(description, first)),
-        duration: duration.filter(|duration| !duration.is_zero()),
-        ..header_facts(description)
-    }
 }

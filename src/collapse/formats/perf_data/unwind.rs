@@ -3,7 +3,8 @@
 //! Unwind tables are followed if there are any. Without them, as in the code of a just-in-time
 //! compiler, frame pointers are tried: such code mostly has them.
 
-use super::cfi::{Context, How, Rule, Table};
+use super::cfi::{Context, Table};
+use super::rule::{How, Rule};
 use super::regs::{Cpu, Dump, Regs, SAVED};
 
 /// The result of a step.

@@ -1,19 +1,16 @@
 //! From the registers of a sample and the copy of its stack to its frames.
 
-use super::cfi::{How, Rule};
-use super::compiled;
-use super::live_stack::{LiveStack, MOST_STEPS};
-use super::modules::{Module, UNKNOWN};
-use super::pending::{Batch, PendingSample};
-use super::record::Mode;
-use super::regs::{Cpu, Dump, Regs};
-use super::sample::SampleBody;
-use super::stacks::{CachedPlace, StackBuilder};
-use super::stitch::{Link, Without};
-use super::unwind::{self, Step};
-
-/// Stands for the module of stacks whose callers are on a stack, or in a part of it, that the kernel did not copy.
-pub(super) const ELSEWHERE: u32 = u32::MAX;
+use super::super::rule::{How, Rule};
+use super::super::compiled;
+use super::super::live_stack::{LiveStack, MOST_STEPS};
+use super::super::modules::{ELSEWHERE, Module, UNKNOWN};
+use super::super::pending::{Batch, PendingSample};
+use super::super::record::Mode;
+use super::super::regs::{Cpu, Dump, Regs};
+use super::super::sample::SampleBody;
+use super::{CachedPlace, StackBuilder};
+use super::super::stitch::{Link, Without};
+use super::super::unwind::{self, Step};
 
 /// The result of following a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
