@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod advice;
+pub mod against;
 pub mod alloc;
 pub mod args;
 #[cfg(target_os = "linux")]
@@ -11,22 +12,30 @@ mod builtin;
 pub mod bundle;
 pub mod cargo;
 pub mod check;
-pub mod compare;
+mod compare;
 mod ending;
 pub mod events;
+mod finish;
 pub mod foreign;
 #[cfg(all(feature = "tui", target_os = "linux"))]
 mod live;
 pub mod parts;
 mod processes;
+#[cfg(target_os = "linux")]
+mod record_parts;
+mod record_runs;
+mod record_with;
 // The sampler that fills the file is part of Linux only.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod recording;
 pub mod results;
 pub mod runs;
+#[cfg(target_os = "linux")]
+mod sampling;
 pub mod serve;
 #[cfg(target_os = "linux")]
 mod sudo;
+mod values;
 pub mod with;
 
 use std::ffi::OsString;
@@ -39,9 +48,11 @@ use crate::record::request::Invocation;
 #[cfg(not(target_os = "linux"))]
 use crate::record::request::Request;
 use crate::record::sys::signals::Stop;
-use args::Running;
 pub use args::{RecordArgs, SamplingArgs};
+use finish::Recorded;
+use processes::Running;
 pub use results::ResultArgs;
+use results::Use;
 
 /// The subcommands of this build.
 #[cfg(target_os = "linux")]
@@ -249,7 +260,7 @@ impl RecordArgs {
     /// Records a program, processes, or the whole machine.
     fn record(&self, invocation: Option<Invocation>, which: Running) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
-        self.record_until(invocation, which, &stop)
+        self.record_until(invocation, which, Use::Write, &stop).map(|recorded| recorded.exit)
     }
 
     /// Records until the target ends, or somebody asks to stop.
@@ -257,14 +268,15 @@ impl RecordArgs {
         &self,
         invocation: Option<Invocation>,
         which: Running,
+        profile: Use,
         stop: &Stop,
-    ) -> anyhow::Result<Exit> {
+    ) -> anyhow::Result<Recorded> {
         if self.sampling.tree && which.pids.is_empty() {
             anyhow::bail!(
                 "--tree is for running processes, named by -p; those that COMMAND starts are recorded anyway"
             );
         }
-        let mut request = self.request(invocation, which);
+        let mut request = self.request(invocation, which, profile);
         // Removed at the end of this function.
         let library = self.prepare_allocations(&mut request)?;
         if self.raw_file()?.is_none() && self.sampling.bundle.is_none() {
@@ -273,11 +285,11 @@ impl RecordArgs {
         let others = if library.is_some() || self.sampling.bundle.is_some() {
             None
         } else {
-            self.record_with(&request, stop)?
+            self.record_with(&request, profile, stop)?
         };
         match others {
-            Some(exit) => Ok(exit),
-            None => self.record_builtin(&request, stop),
+            Some(recorded) => Ok(recorded),
+            None => self.record_builtin(&request, profile, stop),
         }
     }
 }
@@ -285,7 +297,7 @@ impl RecordArgs {
 /// Recording on systems without the built-in sampler.
 #[cfg(not(target_os = "linux"))]
 impl RecordArgs {
-    fn record_builtin(&self, _: &Request, _: &Stop) -> anyhow::Result<Exit> {
+    fn record_builtin(&self, _: &Request, _: Use, _: &Stop) -> anyhow::Result<Recorded> {
         anyhow::bail!("the built-in sampler needs Linux; --with names another profiler")
     }
 }

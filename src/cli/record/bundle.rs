@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use flate2::write::GzEncoder;
 
-use super::args::bundle_size;
-use super::builtin::size;
+use super::finish::{Recorded, conclude};
 use super::recording::Recording;
-use super::results::conclude;
+use super::sampling::size;
+use super::values::bundle_size;
 use super::{Exit, Record, RecordArgs};
 use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::output::Output;
@@ -34,7 +34,12 @@ const PACKED: &[&str] = &[".tar.gz", ".tgz"];
 
 impl RecordArgs {
     /// Records into an archive. The records are folded meanwhile, to find the files while they are there.
-    pub(super) fn record_bundle(&self, most: u64, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
+    pub(super) fn record_bundle(
+        &self,
+        most: u64,
+        request: &Request,
+        stop: &Stop,
+    ) -> anyhow::Result<Recorded> {
         let path = self.bundle_file()?;
         let mut archive = Recording::new(Some(path))?;
         let recording = Recording::new(None)?;
@@ -72,7 +77,7 @@ impl RecordArgs {
         if !self.sampling.quiet {
             report.notes.iter().for_each(|note| say(Record::NAME, note));
         }
-        conclude(written, outcome.target, stop)
+        conclude(written.map(|()| None), outcome.target, stop)
     }
 
     /// The file of `--bundle`.

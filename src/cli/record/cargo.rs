@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::args::Running;
+use super::processes::Running;
 use super::{Record, RecordArgs};
 use crate::cli::{Exit, Tool, say};
 use crate::record::cargo::{Wanted, What};

@@ -3,20 +3,17 @@
 //! The runs alternate as before, after, after, before, before, … so that whatever else the machine does,
 //! and however it drifts, falls on both sides alike.
 
-use std::cell::RefCell;
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-
-use super::args::Running;
+use super::processes::Running;
+use super::results::{OnFailure, Use};
 use super::runs::rewind_input;
 use super::{Record, RecordArgs};
-use crate::cli::diff::{GateArgs, TestArgs, say_verdict};
+use crate::cli::diff::say_verdict;
 use crate::cli::output::Output;
 use crate::cli::{Exit, Tool, say, terminal};
-use crate::diff::{Diff, FormatOptions, NoteKind, Report, ReportFormat, ReportOptions};
+use crate::diff::{Diff, FormatOptions, NoteKind, Report, ReportFormat};
 use crate::error::Error;
 use crate::filter::Op;
 use crate::profile::Profile;
@@ -27,44 +24,6 @@ use crate::record::sys::signals::Stop;
 const RUNS: u32 = 5;
 /// The longest name that the kernel keeps of a program.
 const LONGEST_COMM: usize = 15;
-
-/// The comparison with another program.
-#[derive(Args, Debug, Default)]
-pub struct AgainstArgs {
-    /// Record the program CMD as well, in turns with COMMAND, and compare them: CMD is before, COMMAND
-    /// after. Without arguments of its own it gets those of COMMAND. Writes a table of the changes; -o
-    /// diff.svg draws them. Exit status: 0, 1 when a gate tripped, 2 on trouble
-    #[arg(long, value_name = "CMD")]
-    pub against: Option<String>,
-
-    /// Keep the recordings of --against in the folder DIR: before-1.folded, after-1.folded and so on
-    #[arg(long, value_name = "DIR")]
-    pub keep: Option<PathBuf>,
-
-    /// Write the comparison to FILE for a pull request, as fg-diff --markdown does; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-
-    /// Write all rows of the comparison to FILE for programs, as fg-diff --json does
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Let the Markdown point to a picture: a link, or the name of an attachment
-    #[arg(long, value_name = "URL", requires = "markdown")]
-    pub picture: Option<String>,
-
-    /// Compare names without parts that differ between builds, as fg-diff --strip does: hash, line
-    #[arg(long, value_name = "PART,...")]
-    pub strip: Option<String>,
-
-    /// The limits of a significant change.
-    #[command(flatten)]
-    pub test: TestArgs,
-
-    /// Conditions on changes.
-    #[command(flatten)]
-    pub gate: GateArgs,
-}
 
 /// Before or after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,57 +50,9 @@ fn turns(runs: u32) -> impl Iterator<Item = (Turn, u32)> {
     (1..=runs).flat_map(pair)
 }
 
-impl AgainstArgs {
-    /// Refuses options that say how to compare where nothing is compared.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
-        let GateArgs { gate, gate_file, any, allow_blind } = &self.gate;
-        let TestArgs { alpha, min_effect, min_samples, period } = &self.test;
-        let given = [
-            ("--keep", self.keep.is_some()),
-            ("--markdown", self.markdown.is_some()),
-            ("--json", self.json.is_some()),
-            ("--strip", self.strip.is_some()),
-            ("--gate", !gate.is_empty()),
-            ("--gate-file", !gate_file.is_empty()),
-            ("--any", *any),
-            ("--allow-blind", *allow_blind),
-            ("--alpha", alpha.is_some()),
-            ("--min-effect", min_effect.is_some()),
-            ("--min-samples", min_samples.is_some()),
-            ("--period", period.is_some()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given && self.against.is_none()) {
-            Some((option, _)) => anyhow::bail!("{option} needs --against CMD, the program to compare with"),
-            None => Ok(()),
-        }
-    }
-
-    fn options(&self) -> ReportOptions {
-        let mut options = self.test.apply(ReportOptions::default());
-        options.strip = self.strip.clone();
-        options.any_change = self.gate.any;
-        options.allow_blind = self.gate.allow_blind;
-        options
-    }
-
-    /// The program before.
-    fn invocation(&self, after: &Invocation) -> anyhow::Result<Invocation> {
-        let text = self.against.as_deref().unwrap_or_default();
-        let words = shlex::split(text);
-        let Some((program, arguments)) = words.as_deref().and_then(<[String]>::split_first) else {
-            anyhow::bail!("--against: {text:?} is no command, or has a quote that is not closed");
-        };
-        let arguments = match arguments {
-            [] => after.arguments.clone(),
-            given => given.iter().map(OsString::from).collect(),
-        };
-        Ok(Invocation { program: program.into(), arguments, ..after.clone() })
-    }
-}
-
 impl RecordArgs {
     /// Records both programs in turns, compares, writes what was asked for, and judges.
-    pub(super) fn compare(mut self, after: Option<Invocation>) -> anyhow::Result<Exit> {
+    pub(super) fn compare(self, after: Option<Invocation>) -> anyhow::Result<Exit> {
         let Some(after) = after else {
             anyhow::bail!("--against needs a program to compare with: fg-record --against ./old -- ./new");
         };
@@ -165,7 +76,6 @@ impl RecordArgs {
         }
         let runs = self.runs.runs.unwrap_or(RUNS);
         self.results.check(false)?;
-        self.results.collected = Some(RefCell::default());
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
         let (mut befores, mut afters) = (Vec::new(), Vec::new());
         for (turn, run) in turns(runs) {
@@ -181,7 +91,6 @@ impl RecordArgs {
             }
             profiles.push(profile);
         }
-        self.results.collected = None;
         let renamed = same_root(&befores, &before.program, &after.program)?;
         let befores = renamed.unwrap_or(befores);
         let sides = [&befores, &afters].map(|profiles| profiles.iter().collect::<Vec<_>>());
@@ -194,7 +103,7 @@ impl RecordArgs {
         }
         let verdict = report.judge(&gates)?;
         if self.results.names_files() {
-            self.write(diff.profile()?)?;
+            self.write(diff.profile()?, Use::Write, OnFailure::Save)?;
         }
         let is_shown = self.write_reports(&report, FormatOptions::default().verdict(verdict.clone()))?;
         Ok(say_verdict(Record::NAME, &verdict, is_shown))
@@ -203,19 +112,18 @@ impl RecordArgs {
     /// Records one run.
     fn record_one(&self, invocation: &Invocation, stop: &Stop) -> anyhow::Result<Profile> {
         rewind_input();
-        let exit = self.record_until(Some(invocation.clone()), Running::default(), stop)?;
+        let recorded = self.record_until(Some(invocation.clone()), Running::default(), Use::Compare, stop)?;
         if stop.requested().is_some() {
             anyhow::bail!("interrupted, so nothing is compared");
         }
-        match exit {
+        match recorded.exit {
             Exit::Yes | Exit::Status(0) => {}
             Exit::Status(status) if !self.foreign.ignore_status => anyhow::bail!(
                 "it exited with {status}, so nothing is compared; --ignore-status compares all the same"
             ),
             _ => {}
         }
-        let collected = self.results.collected.as_ref().and_then(|all| all.borrow_mut().pop());
-        collected.ok_or_else(|| anyhow::anyhow!("it left no profile"))
+        recorded.profile.ok_or_else(|| anyhow::anyhow!("it left no profile"))
     }
 
     /// Writes the reports; returns true if the verdict of gates was shown to the user.
@@ -300,20 +208,6 @@ mod tests {
     fn turns_alternate_so_that_drift_falls_on_both_sides() {
         let names: Vec<String> = turns(3).map(|(turn, run)| format!("{}{run}", &turn.name()[..1])).collect();
         assert_eq!(names, ["b1", "a1", "a2", "b2", "b3", "a3"]);
-    }
-
-    #[test]
-    fn a_program_without_arguments_gets_those_of_the_other() {
-        let after =
-            Invocation { program: "./app".into(), arguments: vec!["3".into()], ..Invocation::default() };
-        let words = |text: &str| {
-            let args = AgainstArgs { against: Some(text.into()), ..AgainstArgs::default() };
-            args.invocation(&after)
-                .map(|it| it.words().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
-        };
-        assert_eq!(words("./old").unwrap(), ["./old", "3"]);
-        assert_eq!(words("'./the old' 4 '5 6'").unwrap(), ["./the old", "4", "5 6"]);
-        assert!(words("").is_err() && words("'./old").is_err());
     }
 
     #[test]

@@ -6,9 +6,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::builtin::known;
-use super::results::{OnFailure, conclude};
-use super::{Exit, RecordArgs};
+use super::RecordArgs;
+use super::finish::{Recorded, conclude};
+use super::results::{OnFailure, Use};
+use super::sampling::known;
 use crate::cli::render::{LiveView, OutputArgs, TerminalArgs, Wish};
 use crate::collapse::Report;
 use crate::error::Error;
@@ -41,7 +42,7 @@ struct State {
 
 impl RecordArgs {
     /// Records, and shows what there is by now.
-    pub(super) fn record_in_terminal(&self, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
+    pub(super) fn record_in_terminal(&self, request: &Request, stop: &Stop) -> anyhow::Result<Recorded> {
         if let Some(program) = request.target.invocation() {
             anyhow::bail!(
                 "--live draws in the terminal that {} uses; start it elsewhere, and name it by -p",
@@ -53,7 +54,7 @@ impl RecordArgs {
         let order = settings.order;
         let view = LiveView::open(settings)?;
         let (writer, records) = stream::channel();
-        let reading = self.reading();
+        let reading = self.reading(Use::Write);
         let state = Mutex::new(State::default());
         let sampling = &self.sampling;
         let (outcome, folded, seen) = std::thread::scope(|scope| {
@@ -96,11 +97,12 @@ impl RecordArgs {
                 (profile.facts_mut().start, profile.facts_mut().duration) = (known.start, known.duration);
                 complete(profile.facts_mut(), known.clone());
                 let profile = self.complete(profile, &state.report, known, true);
-                self.write_or(profile, OnFailure::Keep).and(folded.map_err(anyhow::Error::from))
+                let written = self.write(profile, Use::Write, OnFailure::Keep);
+                written.and(folded.map_err(anyhow::Error::from))
             }
         };
         let written = broken.map_or(written, Err);
-        conclude(written, outcome.target, stop)
+        conclude(written.map(|()| None), outcome.target, stop)
     }
 }
 

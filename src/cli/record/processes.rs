@@ -15,6 +15,15 @@ const INTERPRETERS: &[&str] = &[
     "luajit",
 ];
 
+/// The running processes or threads that are recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// Processes.
+    pub pids: Vec<u32>,
+    /// Threads.
+    pub tids: Vec<u32>,
+}
+
 /// A running process.
 #[derive(Clone, Debug, Default)]
 struct Process {

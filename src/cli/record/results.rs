@@ -1,28 +1,19 @@
-//! The results of a recording: read into a profile, written in the formats that were asked for.
+//! The results of a recording: the formats that a profile is written in, and where.
 
-use std::cell::RefCell;
 use std::io::IsTerminal;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 use clap::Args;
 
-use super::args::RecordArgs;
 use super::{Record, ending};
 use crate::cli::output::Output;
 use crate::cli::render::{ExplicitOptions, PictureArgs, write_files};
 #[cfg(feature = "tui")]
 use crate::cli::render::{OutputArgs, TerminalArgs, show};
-use crate::cli::{Exit, Tool, browser, say};
-use crate::collapse::{Options, Report};
+use crate::cli::{Tool, browser};
+use crate::collapse::Options;
 use crate::error::{Error, ErrorKind};
-use crate::input::Source;
-use crate::profile::{Facts, Profile};
-use crate::reading::{Opened, ReadOptions};
-use crate::record::facts;
-use crate::record::program::Started;
-use crate::record::sys::signals::Stop;
+use crate::profile::{Facts, Opened, Profile, ReadOptions};
 use crate::render::{Format, Settings};
 
 /// The page that `--open` shows when no picture was asked for.
@@ -59,10 +50,6 @@ pub struct ResultArgs {
     #[arg(long)]
     pub no_header: bool,
 
-    /// Takes the profiles that are recorded, to be compared, instead of files.
-    #[arg(skip)]
-    pub(super) collected: Option<RefCell<Vec<Profile>>>,
-
     /// The options that were given: before the group that has them.
     #[command(flatten)]
     pub given: ExplicitOptions,
@@ -72,8 +59,17 @@ pub struct ResultArgs {
     pub picture: PictureArgs,
 }
 
+/// The use of the profile of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It is written as the options say.
+    Write,
+    /// It is compared with others.
+    Compare,
+}
+
 /// An output: its file, or standard output, and its format.
-type Destination<'a> = (Option<&'a Path>, &'static Format);
+pub(super) type Destination<'a> = (Option<&'a Path>, &'static Format);
 
 /// The format of folded text.
 fn folded() -> &'static Format {
@@ -115,18 +111,16 @@ impl ResultArgs {
     }
 
     /// The options for reading a recording that is collapsed with `options`.
-    pub(super) fn reading(&self, options: Options) -> ReadOptions {
+    pub(super) fn reading(&self, options: Options, profile: Use) -> ReadOptions {
         let destinations = self.destinations().unwrap_or_default();
         let formats = destinations.iter().map(|(_, format)| *format);
-        let samples = self.picture.needs_samples(formats) || self.collected.is_some();
+        let samples = self.picture.needs_samples(formats) || profile == Use::Compare;
         ReadOptions::default().collapse(options).samples(samples)
     }
 
     /// Returns true if folded text goes to standard output.
     pub(super) fn use_stdout(&self) -> bool {
-        !self.names_files()
-            || self.collected.is_some()
-            || self.output.iter().any(|path| path == Path::new("-"))
+        !self.names_files() || self.output.iter().any(|path| path == Path::new("-"))
     }
 
     /// Returns true if the profile is wanted in a file, in the browser, or in the terminal.
@@ -162,7 +156,7 @@ impl ResultArgs {
     }
 
     /// Writes a profile to all outputs, or shows it, and opens the page or picture in the browser.
-    fn write(
+    pub(super) fn write(
         &self,
         profile: Profile,
         on_failure: OnFailure,
@@ -247,24 +241,9 @@ impl ResultArgs {
     }
 }
 
-/// Writes a profile into files, each in the format of its ending.
-///
-/// # Errors
-/// Those of the outputs.
-#[cfg(target_os = "linux")]
-pub(super) fn write_to(how: &RecordArgs, profile: Profile, paths: &[PathBuf]) -> anyhow::Result<()> {
-    let mut settings = how.results.picture.settings(&mut |_| Ok(()))?;
-    settings.header = !how.results.no_header;
-    let input = Opened::Profile(Box::new(profile), Box::default());
-    let destinations: Vec<Destination<'_>> =
-        paths.iter().map(|path| Ok((Some(&**path), format_of(path)?))).collect::<Result<_, Error>>()?;
-    write_files(&input, &destinations, &settings)?;
-    Ok(())
-}
-
 /// The last words of a recording on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// A table of functions, and a line that sums up.
     Summary,
     /// None: something else follows, or nothing is to be said.
@@ -324,7 +303,7 @@ fn unused(folder: &Path) -> PathBuf {
 }
 
 /// The format of a file by its ending; without an ending folded text.
-fn format_of(path: &Path) -> Result<&'static Format, Error> {
+pub(super) fn format_of(path: &Path) -> Result<&'static Format, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ending = match (Format::by_ending(&name), path.extension()) {
         (Some(format), _) => return Ok(format),
@@ -342,92 +321,4 @@ fn format_of(path: &Path) -> Result<&'static Format, Error> {
     };
     let what = format!("no format has files that end in .{ending}; {advice}");
     Err(ErrorKind::Setting { what }.into())
-}
-
-impl RecordArgs {
-    /// The options for reading a recording of the built-in sampler.
-    #[cfg(target_os = "linux")]
-    pub(super) fn reading(&self) -> ReadOptions {
-        self.results.reading(self.sampling.options()).format("perf-data")
-    }
-
-    /// Reads a recording, and completes its facts by what the recorder knows.
-    pub(super) fn read(
-        &self,
-        recording: Source,
-        options: ReadOptions,
-        known: Facts,
-    ) -> anyhow::Result<Profile> {
-        let counts_samples = options.format.as_deref() == Some("perf-data");
-        let (profile, report) = crate::reading::read(&[recording], &options)?;
-        Ok(self.complete(profile, &report, known, counts_samples))
-    }
-
-    /// Says what there is to say of a recording that was read, and completes its facts.
-    pub(super) fn complete(
-        &self,
-        mut profile: Profile,
-        report: &Report,
-        known: Facts,
-        counts_samples: bool,
-    ) -> Profile {
-        let sampling = &self.sampling;
-        if !sampling.quiet {
-            report.notes.iter().for_each(|note| say(Record::NAME, note));
-        }
-        if sampling.verbose {
-            report.details.iter().for_each(|detail| say(Record::NAME, detail));
-        }
-        let facts = profile.facts_mut();
-        facts::complete(facts, known);
-        report.notes.iter().for_each(|note| facts.warn(note));
-        if counts_samples && facts.samples.is_none() {
-            let kept = report.values.values().filter(|total| total.kept);
-            facts.samples = Some(kept.map(|total| total.samples).sum());
-        }
-        profile
-    }
-
-    /// Writes a profile as it was asked for, or saves it where it can.
-    pub(super) fn write(&self, profile: Profile) -> anyhow::Result<()> {
-        self.write_or(profile, OnFailure::Save)
-    }
-
-    /// Writes a profile as it was asked for.
-    pub(super) fn write_or(&self, profile: Profile, on_failure: OnFailure) -> anyhow::Result<()> {
-        if let Some(collected) = &self.results.collected {
-            collected.borrow_mut().push(profile);
-            return Ok(());
-        }
-        let is_last = self.runs.runs.is_none() && self.runs.against.against.is_none();
-        let end = if is_last && !self.sampling.quiet { End::Summary } else { End::Silent };
-        self.results.write(profile, on_failure, end, &mut |message| {
-            if !self.sampling.quiet {
-                say(Record::NAME, message);
-            }
-        })
-    }
-}
-
-/// Waits for the program that was recorded, and returns the exit status of the whole. An error is said
-/// before: the program may run for long.
-pub(super) fn conclude(
-    written: anyhow::Result<()>,
-    target: Option<Started>,
-    stop: &Stop,
-) -> anyhow::Result<Exit> {
-    if let (Err(error), Some(Started::Running(..))) = (&written, &target) {
-        say(Record::NAME, format_args!("{error:#}"));
-        target.map(|target| target.wait(stop)).transpose()?;
-        return Ok(Exit::Status(2));
-    }
-    let ended = target.map(|target| target.wait(stop)).transpose()?;
-    written?;
-    Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
-}
-
-/// A program's exit status as a shell shows it.
-fn exit_of(status: ExitStatus) -> Exit {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    Exit::Status(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }

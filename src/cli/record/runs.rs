@@ -1,17 +1,11 @@
-//! `fg-record --runs N`: several recordings of one program, a file each.
+//! The options of several runs, the names of their files, and their standard input.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::RecordArgs;
-use super::args::Running;
-use super::compare::AgainstArgs;
-use crate::cli::Exit;
-use crate::error::Error;
-use crate::record::request::Invocation;
-use crate::record::sys::signals::Stop;
+use super::against::AgainstArgs;
 use crate::render::FORMATS;
 
 /// Several runs, alone or in turns with those of another program.
@@ -27,57 +21,6 @@ pub struct RunsArgs {
     /// The comparison with another program.
     #[command(flatten)]
     pub against: AgainstArgs,
-}
-
-impl RecordArgs {
-    /// Records as often as it was asked for, and compares if it was.
-    pub(super) fn record_runs(
-        mut self,
-        invocation: Option<Invocation>,
-        which: Running,
-    ) -> anyhow::Result<Exit> {
-        self.runs.against.check()?;
-        if self.runs.against.against.is_some() {
-            return self.compare(invocation);
-        }
-        let Some(runs) = self.runs.runs else { return self.record(invocation, which) };
-        let Some(invocation) = invocation else {
-            anyhow::bail!(
-                "--runs starts a program several times: name it, as in fg-record --runs 5 -- ./app"
-            );
-        };
-        let results = &self.results;
-        let named =
-            [results.output.clone(), results.svg.iter().chain(&results.html).cloned().collect()].concat();
-        if self.results.use_stdout() || self.results.open || named.is_empty() {
-            anyhow::bail!(
-                "--runs writes a file for each run: name it by -o app.folded, for app-1.folded and so on"
-            );
-        }
-        let (output, svg, html) =
-            (self.results.output.clone(), self.results.svg.clone(), self.results.html.clone());
-        let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
-        let mut exit = Exit::Yes;
-        for run in 1..=runs {
-            rewind_input();
-            self.results.output = output.iter().map(|path| numbered(path, run)).collect();
-            self.results.svg = svg.as_deref().map(|path| numbered(path, run));
-            self.results.html = html.as_deref().map(|path| numbered(path, run));
-            exit = worse(exit, self.record_until(Some(invocation.clone()), Running::default(), &stop)?);
-            if stop.requested().is_some() {
-                break;
-            }
-        }
-        Ok(exit)
-    }
-}
-
-/// The first exit status that is not success.
-fn worse(first: Exit, second: Exit) -> Exit {
-    match first {
-        Exit::Yes | Exit::Status(0) => second,
-        _ => first,
-    }
 }
 
 /// The name of the file of a run: `app-2.folded`, `app-2.pb.gz`, `app-2`.

@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 
 use clap::{ArgMatches, Args, Command, CommandFactory, parser::ValueSource};
 
-use super::args::Running;
-use super::builtin::known;
+use super::finish::{Recorded, conclude};
+use super::processes::Running;
 use super::recording::Recording;
-use super::results::{OnFailure, conclude};
+use super::results::{OnFailure, Use};
+use super::sampling::known;
 use super::{Exit, Record, RecordArgs, SamplingArgs};
 use crate::error::Error;
-use crate::reading::ReadOptions;
+use crate::profile::{Profile, ReadOptions};
 use crate::record::facts::facts;
 use crate::record::request::{Request, Target};
 use crate::record::root::{self, Server};
@@ -23,9 +24,10 @@ use crate::record::sys::signals::Stop;
 pub(super) fn record(
     how: &RecordArgs,
     request: &Request,
+    profile: Use,
     mut recording: Recording,
     stop: &Stop,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<Recorded> {
     let matches = Record::command().get_matches();
     let (option, numbers) = match &request.target {
         Target::Processes(pids) => ("pid", &pids[..]),
@@ -36,11 +38,11 @@ pub(super) fn record(
     if !answer.is_complete {
         // The other process has said why.
         answer.target.map(|target| target.wait(stop)).transpose()?;
-        return Ok(Exit::Status(2));
+        return Ok(Exit::Status(2).into());
     }
     let written = match recording.is_wanted() {
-        true => recording.appear().map_err(anyhow::Error::from),
-        false => write(how, request, &answer, &recording),
+        true => recording.appear().map(|()| None).map_err(anyhow::Error::from),
+        false => write(how, request, profile, &answer, &recording),
     };
     let written = written.map_err(|error| recording.keep_after(error));
     conclude(written, answer.target, stop)
@@ -50,16 +52,17 @@ pub(super) fn record(
 fn write(
     how: &RecordArgs,
     request: &Request,
+    profile: Use,
     answer: &root::Answer,
     recording: &Recording,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Profile>> {
     let cpu_time = answer.target.as_ref().and_then(|target| target.cpu_time());
     let mut known = facts(request, SystemTime::now(), Duration::ZERO, cpu_time);
     // The other process knows these.
     known.start = None;
     known.duration = None;
     let reading = ReadOptions::default().format("folded");
-    how.write(how.read(recording.source()?, reading, known)?)
+    how.write(how.read(recording.source()?, reading, known)?, profile, OnFailure::Save)
 }
 
 /// The options for the other process: those of this command line that say how to record, and the
@@ -99,7 +102,7 @@ impl RecordArgs {
     /// Records for another process, which waits for the profile at our standard output.
     pub(super) fn serve(&self, waiting: u32, which: Running) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
-        let mut request = self.request(None, which);
+        let mut request = self.request(None, which, Use::Write);
         if waiting > 0 && !self.sampling.all {
             request.target = Target::Waiting(waiting);
         }
@@ -133,8 +136,9 @@ impl RecordArgs {
     ) -> anyhow::Result<()> {
         if !self.sampling.raw {
             let known = known(request, outcome, notes);
-            let profile = self.read(recording.source()?, self.reading(), known)?;
-            return self.write_or(profile, OnFailure::Report);
+            let profile = self.read(recording.source()?, self.reading(Use::Write), known)?;
+            self.write(profile, Use::Write, OnFailure::Report)?;
+            return Ok(());
         }
         let (mut file, mut out) = (recording.file()?, io::stdout().lock());
         let copied = file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file, &mut out));
