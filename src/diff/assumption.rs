@@ -1,5 +1,6 @@
 //! The method of a report and what it assumed, in one sentence.
 
+use super::escape::Escape;
 use super::numbers::p_value;
 use super::report::Report;
 use super::sampling::{Sampling, Spread};

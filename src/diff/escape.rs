@@ -1,7 +1,7 @@
 //! The escaping of what comes from outside: the names and the unit of a report, for each kind of output.
 
-use super::report::Report;
-use crate::printable::printable;
+use super::markdown_name::code;
+use crate::printable::{markdown_text, printable};
 
 /// Writes names and units as an output has to.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,6 @@ impl Escape {
     /// For a terminal, and for plain text.
     pub(super) const TEXT: Escape = Escape { name: printable, unit: |unit| printable(unit.as_bytes()) };
 
-    /// The unit of a report, if it has one.
-    pub(super) fn unit_of(&self, report: &Report) -> Option<String> {
-        report.unit().map(self.unit)
-    }
+    /// For Markdown: names as code, cut to a length, and units as words or as code.
+    pub(super) const MARKDOWN: Escape = Escape { name: code, unit: markdown_text };
 }

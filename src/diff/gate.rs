@@ -13,6 +13,7 @@
 use std::fmt;
 
 use super::change::{Change, Row};
+use super::escape::Escape;
 use super::normalize::Normalize;
 use super::numbers::{of_any_function, three};
 use super::report::Report;

@@ -2,6 +2,7 @@
 //! would have been found.
 
 use super::change::Presence;
+use super::escape::Escape;
 use super::numbers::{change, of_any_function, three};
 use super::report::Report;
 
@@ -14,7 +15,7 @@ impl Report {
 
     /// [`Report::headline`] with names and the unit as `escape` writes them.
     pub(super) fn headline_with(&self, escape: &Escape) -> String {
-        let unit = escape.unit_of(self);
+        let unit = self.unit_as(escape);
         let whole = self.whole(unit.as_deref());
         let Some(first) = self.significant().next() else {
             let functions = if self.profile.significant { "function" } else { "change" };

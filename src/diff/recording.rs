@@ -10,7 +10,8 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::filter::{Op, Pattern};
 use crate::folded::{Columns, Cursor, NotUnderstood, ReplayBuffer, Rereadable, cmp_at, parse_line};
 use crate::input::Source;
-use crate::profile::{Facts, Label, Opened, Profile, ReadOptions, TimeRange, header, open};
+use crate::profile::{Facts, Label, Profile, TimeRange, header};
+use crate::reading::{self, Opened, ReadOptions};
 use crate::weight::Weight;
 use std::sync::Arc;
 
@@ -99,7 +100,7 @@ impl Recording {
         part: &SidePart,
     ) -> Result<(Recording, Vec<String>)> {
         let needs_samples = part.needs_samples();
-        let opened = open::open(
+        let opened = reading::open(
             std::slice::from_ref(source),
             &options.clone().samples(options.samples || needs_samples),
         )?;
@@ -110,7 +111,7 @@ impl Recording {
                 if !(needs_samples || part.unlabelled && is_labelled) {
                     return Ok((Recording::Folded(source), Vec::new()));
                 }
-                let (profile, report) = open::read(&[source], &options.clone().samples(true))?;
+                let (profile, report) = reading::read(&[source], &options.clone().samples(true))?;
                 Opened::Profile(Box::new(profile), Box::new(report))
             }
             opened => opened,

@@ -3,6 +3,7 @@
 
 use super::change::{Change, Row};
 use super::detectable::Detectable;
+use super::escape::Escape;
 use super::judge::{Judge, Judged};
 use super::notes::{self, Note};
 use super::options::{ReportOptions, Sort};
@@ -86,6 +87,11 @@ impl Report {
         Ok(report)
     }
 
+    /// The unit as an output has to write it, if there is one.
+    pub(super) fn unit_as(&self, escape: &Escape) -> Option<String> {
+        self.unit().map(escape.unit)
+    }
+
     /// The unit of the weights, if both sides know it.
     pub fn unit(&self) -> Option<&str> {
         self.facts.unit.as_deref()
@@ -93,7 +99,7 @@ impl Report {
 
     /// A weight for people: scaled, with its unit as `escape` writes it.
     pub(super) fn amount(&self, weight: Weight, escape: &Escape) -> String {
-        units::amount(weight, escape.unit_of(self).as_deref())
+        units::amount(weight, self.unit_as(escape).as_deref())
     }
 
     /// The smallest change that would have been found in any function that was tested, the noisiest

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use super::escape::Escape;
 use super::gate::{Gate, Tripped};
 use super::markdown_name::code;
 use super::numbers;
@@ -150,9 +151,6 @@ impl Report {
     }
 }
 
-/// A name as an output shows it.
-type ShowName<'n> = &'n dyn Fn(&[u8]) -> String;
-
 impl Answer {
     fn of(report: &Report, gate: &Gate) -> Result<Answer> {
         gate.expect_testable(report)?;
@@ -191,7 +189,7 @@ impl Answer {
             },
         };
         let plain = format!("gate {gate}{}", text(&Escape::TEXT));
-        let markdown = format!("gate {}{}", code(gate.to_string().as_bytes()), text(&MARKDOWN));
+        let markdown = format!("gate {}{}", code(gate.to_string().as_bytes()), text(&Escape::MARKDOWN));
         Ok(Answer { gate: gate.to_string(), outcome, text: plain, markdown })
     }
 }
@@ -223,7 +221,7 @@ fn describe(tripped: &Tripped<'_>, report: &Report, escape: &Escape) -> String {
         Some(row) if std::ptr::eq(tripped.change, &row.own) => " (self)",
         _ => "",
     };
-    format!("{of}{kind}, {}", numbers::change(tripped.change, escape.unit_of(report).as_deref()))
+    format!("{of}{kind}, {}", numbers::change(tripped.change, report.unit_as(escape).as_deref()))
 }
 
 #[cfg(test)]

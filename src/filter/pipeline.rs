@@ -17,7 +17,8 @@ use super::step::{Step, changed_facts, keep_stacks, labels_left, settle_labels, 
 use super::{select, stream};
 use crate::error::Result;
 use crate::folded::NotUnderstood;
-use crate::profile::{Facts, Opened, Profile, TimeRange, header};
+use crate::input::Source;
+use crate::profile::{Facts, Profile, TimeRange, header};
 
 /// Operations in the order in which they are applied.
 ///
@@ -73,7 +74,7 @@ impl Pipeline {
         let filtered = match &options.pattern {
             // A pattern alone needs no frames.
             Some(pattern) if self.steps.is_empty() => select::select(sources, pattern, options, out),
-            _ => stream::stream(self, sources, options, out),
+            _ => stream::stream(&mut self.steps, sources, options, out),
         }?;
         Ok(Filtered { steps: self.reports(), ..filtered })
     }
@@ -86,17 +87,6 @@ impl Pipeline {
         out: &mut dyn Write,
     ) -> Result<Filtered> {
         self.begin();
-        let (profile, report) = match input {
-            Opened::Folded(sources) => {
-                let filtered = match &options.pattern {
-                    // A pattern alone needs no frames.
-                    Some(pattern) if self.steps.is_empty() => select::select(sources, pattern, options, out),
-                    _ => stream::stream(&mut self.steps, sources, options, out),
-                }?;
-                return Ok(Filtered { steps: self.reports(), ..filtered });
-            }
-            Opened::Profile(profile, report) => (profile, report),
-        };
         let labelled = self.label(profile)?;
         let added = labelled.as_ref().map_or(0, |(_, added)| *added);
         let profile = labelled.as_ref().map_or(profile, |(labelled, _)| labelled);

@@ -239,7 +239,7 @@ impl FrameSplitter {
 mod tests {
     use super::*;
     use crate::filter::{Op, Operation, Pipeline};
-    use crate::profile::Opened;
+    use crate::reading::Opened;
 
     #[test]
     fn stacks_that_are_only_chosen_stay_in_their_order_and_apart() {

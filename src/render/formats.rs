@@ -9,7 +9,7 @@ use super::{
     speedscope, svg, text, top, tree, tsv,
 };
 use crate::error::{ErrorKind, Result};
-use crate::profile::ExchangeParts;
+use crate::reading::ExchangeParts;
 
 /// Every output format; the first is the default.
 pub const FORMATS: &[Format] = &[

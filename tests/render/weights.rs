@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use fg_tools::profile::ReadOptions;
+use fg_tools::reading::ReadOptions;
 use fg_tools::render::Settings;
 use fg_tools::{ErrorKind, Profile, Source};
 

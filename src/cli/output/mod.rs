@@ -40,7 +40,8 @@ use self::replacement::{Replacement, place_all};
 use super::render::write_files;
 use crate::collapse::Report;
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::profile::{ExchangeParts, Opened, Profile};
+use crate::profile::Profile;
+use crate::reading::{ExchangeParts, Opened};
 use crate::render::formats::exchange_parts;
 use crate::render::{Format, Settings};
 

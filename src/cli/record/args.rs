@@ -12,7 +12,7 @@ use super::parts::PartArgs;
 use super::processes::Running;
 use super::results::{ResultArgs, Use};
 use super::runs::RunsArgs;
-use super::values::{Processors, bundle_size, count, delay, duration, processors, seconds, size};
+use super::values::{Processors, bundle_size, count, delay, duration, hertz, processors, seconds, size};
 use super::with::WithArgs;
 use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::progress;

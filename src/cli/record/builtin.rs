@@ -7,7 +7,7 @@ use super::results::{OnFailure, Use};
 use super::sampling::known;
 use super::{Record, sudo};
 use crate::cli::{Tool, say};
-use crate::profile::open;
+use crate::reading;
 use crate::record::request::{Control, Request};
 use crate::record::sampler::stream;
 use crate::record::sys::limits;

@@ -17,9 +17,10 @@ use crate::collapse::Report;
 #[cfg(target_os = "linux")]
 use crate::error::Error;
 use crate::input::Source;
+use crate::profile::{Facts, Profile};
 #[cfg(target_os = "linux")]
-use crate::profile::Opened;
-use crate::profile::{self, Facts, Profile, ReadOptions};
+use crate::reading::Opened;
+use crate::reading::ReadOptions;
 use crate::record::facts;
 use crate::record::program::Started;
 use crate::record::sys::signals::Stop;
@@ -39,7 +40,7 @@ impl RecordArgs {
         known: Facts,
     ) -> anyhow::Result<Profile> {
         let counts_samples = options.format.as_deref() == Some("perf-data");
-        let (profile, report) = profile::open::read(&[recording], &options)?;
+        let (profile, report) = crate::reading::read(&[recording], &options)?;
         Ok(self.complete(profile, &report, known, counts_samples))
     }
 

@@ -17,7 +17,8 @@ use crate::cli::{Tool, say};
 use crate::collapse::Report;
 use crate::collapse::formats::perf_data::Part;
 use crate::error::{Error, Position};
-use crate::profile::{Facts, Profile, ProfileBuilder, Wants, open};
+use crate::profile::{Facts, Profile, ProfileBuilder, Wants};
+use crate::reading;
 use crate::record::facts::{complete, facts};
 use crate::record::request::{Control, Request};
 use crate::record::sampler::stream;
@@ -48,7 +49,7 @@ impl RecordArgs {
         let (outcome, folded) = std::thread::scope(|scope| {
             let sampler =
                 threads::start(scope, move || sampling.sample(request, writer, stop, live, &mut |_| {}))?;
-            let folded = open::read_parts(&records, &reading, &mut |profile, report, part| {
+            let folded = reading::read_parts(&records, &reading, &mut |profile, report, part| {
                 parts.take(profile, report, part)
             });
             Ok::<_, crate::Error>((sampler.join().expect("no thread panics"), folded))

@@ -13,7 +13,8 @@ use crate::cli::render::{OutputArgs, TerminalArgs, show};
 use crate::cli::{Tool, browser};
 use crate::collapse::Options;
 use crate::error::{Error, ErrorKind};
-use crate::profile::{Facts, Opened, Profile, ReadOptions};
+use crate::profile::{Facts, Profile};
+use crate::reading::{Opened, ReadOptions};
 use crate::render::{Format, Settings};
 
 /// The page that `--open` shows when no picture was asked for.

@@ -9,6 +9,12 @@ use crate::symbolize::bundle::LARGEST;
 #[derive(Clone, Debug)]
 pub struct Processors(pub Vec<u32>);
 
+/// A sampling rate: `-F 997`.
+pub(super) fn hertz(text: &str) -> Result<u64, String> {
+    let rate = text.parse().ok().filter(|rate| (1..=1_000_000).contains(rate));
+    rate.ok_or_else(|| "samples per second are a whole number from 1 to 1000000".to_owned())
+}
+
 /// A number of events above zero.
 pub(super) fn count(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|events| *events > 0).ok_or_else(|| {

@@ -13,7 +13,8 @@ use crate::diff::escape::Escape;
 use crate::diff::notes::NoteKind;
 use crate::diff::report::Report;
 use crate::diff::sampling::{Sampling, Spread};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::json_text;
 use crate::profile::Facts;
 
 pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {

@@ -7,6 +7,7 @@ use std::io::Write;
 
 use super::{FormatOptions, mark};
 use crate::diff::change::Row;
+use crate::diff::escape::Escape;
 use crate::diff::markdown_name::code;
 use crate::diff::numbers;
 use crate::diff::report::Report;
@@ -24,9 +25,6 @@ const MOST: usize = 60_000;
 const LONGEST_SENTENCE: usize = 600;
 /// The most gates, remarks and renamed functions, each.
 const MOST_SENTENCES: usize = 12;
-
-/// Names as code, cut to a length, and units as words or as code.
-pub(in crate::diff) const MARKDOWN: Escape = Escape { name: code, unit: markdown_text };
 
 pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
     let limit = options.limit.unwrap_or(LIMIT);
@@ -66,7 +64,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
 
 /// The verdict of gates, if there are any, and the headline.
 fn title(report: &Report, options: &FormatOptions) -> String {
-    let headline = report.headline_with(&MARKDOWN);
+    let headline = report.headline_with(&Escape::MARKDOWN);
     let word = match options.verdict.as_ref().filter(|verdict| !verdict.answers().is_empty()) {
         None => return headline,
         Some(verdict) => match verdict.outcome() {
@@ -115,7 +113,7 @@ fn before_rows(report: &Report) -> String {
     for (side, text) in report.sides() {
         lines.push(format!("- {side}: {}\n", code(cut(&text, LONGEST_SENTENCE).as_bytes())));
     }
-    lines.push(format!("- {}.\n", sentence(&report.assumption_with(&MARKDOWN))));
+    lines.push(format!("- {}.\n", sentence(&report.assumption_with(&Escape::MARKDOWN))));
     lines.push(format!("- {}.\n", sentence(&report.sight())));
     lines.concat()
 }
@@ -161,7 +159,7 @@ fn line(report: &Report, row: &Row) -> String {
         "down" => "▼",
         word => word,
     };
-    let unit = MARKDOWN.unit_of(report);
+    let unit = report.unit_as(&Escape::MARKDOWN);
     let weights = [&row.own, &row.total].map(|change| {
         format!(
             "{} | {}",

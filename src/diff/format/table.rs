@@ -13,6 +13,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{FormatOptions, mark};
 use crate::diff::change::{Change, Row};
+use crate::diff::escape::Escape;
 use crate::diff::numbers;
 use crate::diff::options::Sort;
 use crate::diff::report::Report;
@@ -98,7 +99,7 @@ fn line(cells: Vec<String>, row: &Row) -> Line {
 fn narrow(report: &Report, rows: &[Row]) -> Vec<Line> {
     let head = ["", "", "change", "%", "points", "p"].map(str::to_owned).to_vec();
     let mut lines = vec![Line { cells: head, name: "name".to_owned(), is_grey: false }];
-    let unit = Escape::TEXT.unit_of(report);
+    let unit = report.unit_as(&Escape::TEXT);
     for row in rows {
         let by_total = report.options.sort == Sort::Total && row.own.significant == row.total.significant;
         let change = if by_total { &row.total } else { row.leading() };
@@ -149,7 +150,7 @@ fn wide(report: &Report, rows: &[Row]) -> Result<Vec<Line>> {
 fn change_cells(report: &Report, change: &Change) -> Result<[String; 6]> {
     let difference = change.difference()?;
     let sign = if difference > crate::Weight::ZERO { "+" } else { "" };
-    let amount = |weight| numbers::amount(weight, Escape::TEXT.unit_of(report).as_deref());
+    let amount = |weight| numbers::amount(weight, report.unit_as(&Escape::TEXT).as_deref());
     Ok([
         amount(change.before),
         amount(change.after),

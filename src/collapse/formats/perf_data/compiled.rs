@@ -14,8 +14,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::rule::{How, Rule};
 use super::regs::{Cpu, Dump, Regs};
+use super::rule::{How, Rule};
 
 /// The most bytes from the beginning of a method to an instruction of it. Methods that are larger are not compiled
 /// in the usual way: `-XX:HugeMethodLimit` is 8000 bytes of bytecode.

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::cfi::Table;
-use super::rule::Rule;
 use super::compiled::CompiledMethods;
 use super::held::Held;
 use super::record::{FileId, KernelFunction, Mmap};
+use super::rule::Rule;
 use super::runtime::Runtime;
 use super::trampoline::Trampolines;
 use crate::symbolize::kernel::{Recorded, RecordedModule};

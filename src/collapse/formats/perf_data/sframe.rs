@@ -16,8 +16,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::bytes::{ByteOrder, Bytes};
-use super::rule::{How, Rule};
 use super::regs::{Cpu, Dump, Regs};
+use super::rule::{How, Rule};
 use crate::symbolize::{Contents, Machine, Object};
 
 const MAGIC: u16 = 0xdee2;

@@ -4,8 +4,8 @@
 //! compiler, frame pointers are tried: such code mostly has them.
 
 use super::cfi::{Context, Table};
-use super::rule::{How, Rule};
 use super::regs::{Cpu, Dump, Regs, SAVED};
+use super::rule::{How, Rule};
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

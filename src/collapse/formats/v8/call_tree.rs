@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use super::CallFrame;
 use super::samples::{Margins, Samples};
 use crate::collapse::kit::forest::{Forest, Node};
-use crate::collapse::kit::json::Json;
+use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
@@ -133,7 +133,8 @@ impl Tree {
                     "lineNumber" => self.call.line = json.integer()? - 1,
                     "hitCount" => self.hits.push((node, json.integer()?)),
                     "parent" => self.parents.extend(json.index()?.map(|id| (node, id as u64))),
-                    "children" if !json.null()? => {
+                    "children" if json.peek()? == Kind::Null => json.skip()?,
+                    "children" => {
                         json.begin_array()?;
                         while json.next_item()? {
                             self.children.extend(json.index()?.map(|id| (node, id as u64)));

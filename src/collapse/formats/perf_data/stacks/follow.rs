@@ -1,16 +1,16 @@
 //! From the registers of a sample and the copy of its stack to its frames.
 
-use super::super::rule::{How, Rule};
 use super::super::compiled;
 use super::super::live_stack::{LiveStack, MOST_STEPS};
 use super::super::modules::{ELSEWHERE, Module, UNKNOWN};
 use super::super::pending::{Batch, PendingSample};
 use super::super::record::Mode;
 use super::super::regs::{Cpu, Dump, Regs};
+use super::super::rule::{How, Rule};
 use super::super::sample::SampleBody;
-use super::{CachedPlace, StackBuilder};
 use super::super::stitch::{Link, Without};
 use super::super::unwind::{self, Step};
+use super::{CachedPlace, StackBuilder};
 
 /// The result of following a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
