@@ -1,20 +1,35 @@
-//! Compiles the library of `fg-record --alloc`, the folder `src/record/alloc/preload`: a shared library that
-//! needs nothing but the compiler and its linker. `src/record/alloc/mod.rs` holds the result.
+//! Makes two parts of the library that are no Rust of its own:
+//! - the script and the style sheet of the page of `fg-render`, joined and shortened;
+//! - the library of `fg-record --alloc`, the folder `src/record/alloc/preload`: a shared library that needs nothing but
+//!   the compiler and its linker. `src/record/alloc/mod.rs` holds the result.
 
 use std::env;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+
+#[path = "src/render/html/bundle.rs"]
+mod bundle;
+#[path = "src/render/html/minify.rs"]
+mod minify;
 
 const FOLDER: &str = "src/record/alloc/preload";
 const SOURCE: &str = "src/record/alloc/preload/lib.rs";
 /// The one file that the library shares with the crate.
 const SHARED: &str = "src/allocation_trigger.rs";
 
+/// The scripts of pages keep their names and lines if it is set.
+const READABLE: &str = "FG_READABLE_PAGE";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={FOLDER}");
     println!("cargo::rerun-if-changed={SHARED}");
+    println!("cargo::rerun-if-env-changed={READABLE}");
     println!("cargo::rustc-check-cfg=cfg(has_alloc_library)");
+    if env::var_os("CARGO_FEATURE_RENDER").is_some() {
+        write_page();
+    }
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     let is_wanted = env::var_os("CARGO_FEATURE_RECORD").is_some()
         && is("CARGO_CFG_TARGET_OS", "linux")
@@ -26,6 +41,13 @@ fn main() {
     match compile() {
         Ok(()) => println!("cargo::rustc-cfg=has_alloc_library"),
         Err(said) => println!("cargo::warning=fg-record is built without --alloc: {said}"),
+    }
+}
+
+fn write_page() {
+    let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    for (name, text) in bundle::files(env::var_os(READABLE).is_some()) {
+        fs::write(folder.join(name), text).expect("cargo made the folder to be written to");
     }
 }
 

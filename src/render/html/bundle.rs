@@ -1,4 +1,6 @@
-//! The page's modules as one script.
+//! The page's modules as one script, and its style sheet, both shortened.
+//!
+//! It is part of `build.rs`, so that a page is written without this work; the library compiles it for its tests only.
 //!
 //! In `page/` they are ordinary modules, which tests and type-checkers read as such. In the
 //! file they share one scope: lines that import are left out, and so are the word `export`,
@@ -71,23 +73,20 @@ const MODULES: &[&str] = &[
     include_str!("page/start.js"),
 ];
 
-/// The script that is in the page as it is.
-pub(super) fn loader() -> String {
-    smaller(joined(LOADER))
-}
+const STYLE: &str = include_str!("page/style.css");
 
-/// The script that the loader runs.
-pub(super) fn script() -> String {
-    smaller(joined(MODULES))
-}
-
-/// A script in fewer bytes, but in the pages of a developer.
-fn smaller(script: String) -> String {
-    if option_env!("FG_READABLE_PAGE").is_some() { script } else { minify(&script) }
+/// Returns the parts of the page that are shortened, by the names of their files. `readable` scripts keep their
+/// names and lines.
+pub(super) fn files(readable: bool) -> [(&'static str, String); 3] {
+    let script = |modules| {
+        let script = joined(modules);
+        if readable { script } else { minify(&script) }
+    };
+    [("loader.js", script(LOADER)), ("script.js", script(MODULES)), ("style.css", style(STYLE))]
 }
 
 /// A style sheet without comments and blanks around marks.
-pub(super) fn style(sheet: &str) -> String {
+fn style(sheet: &str) -> String {
     let mut small = String::new();
     for line in joined(&[sheet]).lines() {
         let mut rest = line;
@@ -198,8 +197,11 @@ mod tests {
 
     #[test]
     fn nothing_ends_the_element_it_stands_in() {
-        for end in ["</", "<!--"] {
-            assert!(!loader().contains(end), "{end}");
+        for readable in [false, true] {
+            let [(_, loader), ..] = files(readable);
+            for end in ["</", "<!--"] {
+                assert!(!loader.contains(end), "{end}");
+            }
         }
     }
 }

@@ -5,7 +5,8 @@
 //! it is. Names of properties stay, and so do names that are not declared in the script, which are the
 //! browser's. Line ends stay where a statement may end, so that a browser's debugger has lines to stop at.
 //!
-//! Pages keep their names and lines if `FG_READABLE_PAGE` is set while this crate is compiled.
+//! It is part of `build.rs`, as `bundle` is; pages keep their names and lines if `FG_READABLE_PAGE` is set while this
+//! crate is compiled.
 
 use std::collections::{HashMap, HashSet};
 

@@ -3,7 +3,8 @@
 //!
 //! Every frame is in the page, however narrow. The tree goes into a [`payload`] of about a byte a
 //! frame, the facts of the profile into an object beside it. The page itself is made of the files
-//! in `page/`: ordinary modules that `bundle` joins, so that the file needs nothing but itself.
+//! in `page/`: ordinary modules that `bundle` joins and shortens while this crate is compiled, so that the file needs
+//! nothing but itself.
 //!
 //! Names are hostile. They are in the file as compressed bytes in base64 only, the page makes
 //! text of them and never markup, and its policy allows nothing from elsewhere.
@@ -11,7 +12,10 @@
 mod about;
 mod base64;
 mod base85;
+// Both are part of `build.rs`, and here for their tests.
+#[cfg(test)]
 mod bundle;
+#[cfg(test)]
 mod minify;
 pub mod payload;
 mod size;
@@ -58,7 +62,11 @@ pub const FORMAT: Format = Format {
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const BODY: &str = include_str!("page/body.html");
-const STYLE: &str = include_str!("page/style.css");
+// Written by `build.rs`.
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/style.css"));
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/script.js"));
+/// The script that is in the page as it is: it unpacks the other and runs it.
+const LOADER: &str = include_str!(concat!(env!("OUT_DIR"), "/loader.js"));
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     let encoder = Encoder::new(settings.factor);
@@ -215,13 +223,13 @@ fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target
     for (name, bytes) in &payload.sections {
         section(name, bytes, &mut out)?;
     }
-    for (name, text) in [("style", &*bundle::style(STYLE)), ("body", BODY), ("script", &*bundle::script())] {
+    for (name, text) in [("style", STYLE), ("body", BODY), ("script", SCRIPT)] {
         begin_section(name, &mut out)?;
         base85::write(&deflate(text.as_bytes())?, &mut out)?;
         end_section(&mut out)?;
     }
     until("{loader}", out)?;
-    out.write_all(bundle::loader().as_bytes())?;
+    out.write_all(LOADER.as_bytes())?;
     Ok(out.write_all(rest.as_bytes())?)
 }
 
