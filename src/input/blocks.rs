@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::map::Window;
-use super::{Input, decompress, read_full};
+use super::{HEAD, Input, decompress, read_full};
 use crate::error::{Error, ErrorKind, Position, Result};
 
 /// No record is larger than this: not the deepest stack, not the longest name.
@@ -90,7 +90,9 @@ impl Blocks {
             let is_large = |len: u64| len.saturating_sub(*begin) >= MAPPED_FROM;
             size >= MAPPED_BLOCK && file.metadata().is_ok_and(|kind| is_large(kind.len()))
         });
-        Blocks { name: input.name().clone(), input, size, carry, file, end: u64::MAX, ended: false, next: 0 }
+        // The whole of a small input stands in its head: no block is to be filled.
+        let ended = carry.len() < HEAD && file.is_none() && !input.live;
+        Blocks { name: input.name().clone(), input, size, carry, file, end: u64::MAX, ended, next: 0 }
     }
 
     /// The records of a part of a plain file, which must be large enough to be mapped.
@@ -139,7 +141,7 @@ impl Blocks {
             return Ok(more);
         }
         let mut filled = self.carry.len();
-        let mut wanted = self.size.max(filled);
+        let mut wanted = if self.ended { filled } else { self.size.max(filled) };
         if block.buffer.len() < wanted {
             block.buffer.resize(wanted, 0);
         }

@@ -6,8 +6,8 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::HEAD;
 use super::text_encoding::{Encoding, Utf8Text};
-use super::{HEAD, read_full};
 use crate::error::{Error, ErrorKind, Result};
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -31,9 +31,7 @@ const MAX_LAYERS: usize = 4;
 pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>, bool)> {
     let mut head = Vec::new();
     for layer in 0..=MAX_LAYERS {
-        head = vec![0; HEAD];
-        let filled = read_full(&mut *reader, &mut head).map_err(error)?;
-        head.truncate(filled);
+        head = read_head(&mut *reader)?;
         let whole = |head: Vec<u8>, rest| BufReader::with_capacity(HEAD, Cursor::new(head).chain(rest));
         reader = if head.starts_with(GZIP) {
             let inner = flate2::bufread::MultiGzDecoder::new(whole(head, reader));
@@ -52,10 +50,7 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
             lz4(whole(head, reader))
         } else if let Some(encoding) = Encoding::of(&head) {
             let mut reader = Box::new(Utf8Text::new(whole(head, reader), encoding));
-            let mut head = vec![0; HEAD];
-            let filled = read_full(&mut *reader, &mut head).map_err(error)?;
-            head.truncate(filled);
-            return Ok((head, reader, true));
+            return Ok((read_head(&mut *reader)?, reader, true));
         } else {
             return Ok((head, reader, layer > 0));
         };
@@ -63,6 +58,13 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
     }
     let found = format!("{head:02x?}");
     Err(Error::malformed(format!("at most {MAX_LAYERS} layers of compression"), found.as_bytes()))
+}
+
+/// The first [`HEAD`] bytes, or all of fewer. Most inputs are small: memory for more of them is not touched.
+fn read_head(reader: &mut dyn Read) -> Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(HEAD);
+    reader.take(HEAD as u64).read_to_end(&mut head).map_err(error)?;
+    Ok(head)
 }
 
 /// `BZh9`, and the mark of a first block, or of none.
