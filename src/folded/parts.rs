@@ -19,7 +19,7 @@ use super::replay_buffer::Rereadable;
 use super::visitor::{ForkedVisitor, Known, Order, Visitor, WalkSummary};
 use crate::error::{Position, Result};
 use crate::input::{self, Blocks};
-use crate::threads::Task;
+use crate::threads::{self, Task};
 
 /// Smaller files are walked by one thread: it takes a few thousandths of a second.
 const PARTS_FROM: u64 = 8 << 20;
@@ -44,7 +44,11 @@ pub(super) fn walk(
     visitor: &mut dyn Visitor,
 ) -> Attempt {
     let Some((file, whole)) = input.lines().plain_file() else { return Attempt::Unusual(false) };
-    if columns != Columns::One || threads < 2 || whole.end - whole.start < PARTS_FROM {
+    if columns != Columns::One || whole.end - whole.start < PARTS_FROM {
+        return Attempt::Unusual(false);
+    }
+    let threads = threads::count(threads);
+    if threads < 2 {
         return Attempt::Unusual(false);
     }
     // Most visitors have to hear of all frames themselves.

@@ -18,7 +18,6 @@ use super::table::{Batch, StackTable};
 use super::visitor::{Known, Order, Rewrite, Visitor, WalkSummary};
 use crate::error::Result;
 use crate::input::Source;
-use crate::threads;
 use crate::weight::Weight;
 
 /// Walks the call tree of one or several folded files.
@@ -52,7 +51,7 @@ pub fn walk_on(
     let is_one_text = order == Order::Frame && sources.len() == 1 && rewrite.is_none();
     let mut streams = is_one_text || order != Order::Frame;
     if is_one_text {
-        match parts::walk(&input, columns, threads::count(threads), visitor) {
+        match parts::walk(&input, columns, threads, visitor) {
             Attempt::Walked(summary) => return Ok(*summary),
             Attempt::NotInOrder => {
                 visitor.restart()?;

@@ -92,8 +92,8 @@ impl StackTable {
     pub(crate) fn write_on(&self, threads: usize, out: &mut (dyn Write + Send)) -> Result<()> {
         /// The number of stacks whose text is made at once: it fits the second-level cache.
         const PART: usize = if cfg!(test) { 16 } else { 512 };
-        let threads = threads::count(threads);
-        if threads < 2 || self.len() < 2 * PART {
+        let threads = if self.len() < 2 * PART { 1 } else { threads::count(threads) };
+        if threads < 2 {
             return self.write(out);
         }
         let (by_name, named) = (self.by_name(), self.named());
