@@ -82,14 +82,17 @@ impl Pattern {
             Extent::Frame => around(Look::Start, any, Look::End),
         };
         let loose = loosen(&exact);
+        let compiled = compile(&exact)?;
         Ok(Pattern {
             loose_is_exact: exact.properties().look_set().is_empty(),
-            exact: compile(&exact)?,
             extent: options.extent,
             loose: match loose.properties().minimum_len() {
                 Some(0) => None,
+                // Most are the same, and compiling takes longer than all else that is done for a small input.
+                _ if loose == exact => Some(compiled.clone()),
                 _ => Some(compile(&loose)?),
             },
+            exact: compiled,
         })
     }
 
