@@ -105,6 +105,7 @@ pub mod record;
 #[cfg(feature = "render")]
 pub mod render;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub mod significance;
 pub(crate) mod spelling;
 pub mod symbol;

@@ -4,7 +4,7 @@
 //! must be folded text; what a pattern keeps and what it does not keep are all there is.
 #![no_main]
 
-use fg_tools::filter::{Filtered, OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
+use fg_tools::filter::{Case, Filtered, OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
 use fg_tools::folded::parse_line;
 use fg_tools::reading::Opened;
 use fg_tools::{Profile, Result, Source};
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     }
 
     let chosen = [first, second].into_iter().filter_map(|n| operation(*n));
-    let ops: Vec<Op> = chosen.map(|op| op.ignore_case(flags & 1 == 1).rest(flags & 2 == 2)).collect();
+    let ops: Vec<Op> = chosen.map(|op| op.case(if flags & 1 == 1 { Case::Ignored } else { Case::Smart }).rest(flags & 2 == 2)).collect();
     match run(&ops, &input, &RunOptions::default()) {
         Ok((filtered, out)) => {
             for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"))

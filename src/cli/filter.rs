@@ -14,9 +14,9 @@ use super::{
     Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, signals, terminal,
 };
 use crate::collapse::Report;
-use crate::error::{excerpt, some_of};
+use crate::error::{ErrorKind, excerpt, some_of};
 use crate::filter::{
-    Extent, Filtered, Group, Pattern, PatternOptions, Pipeline, RunOptions, StackCount, StepReport,
+    Case, Extent, Filtered, Group, Pattern, PatternOptions, Pipeline, RunOptions, StackCount, StepReport,
 };
 use crate::folded::{Columns, Weights};
 use crate::input::Source;
@@ -33,7 +33,7 @@ use crate::weight::Weight;
 /// stream: those that are only selected are copied as they stand, in their order.
 ///
 /// PATTERN searches the stack, `root;caller;leaf`, without its weight: `^` is the root, `$` the
-/// leaf, and a match may span frames.
+/// leaf, and a match may span frames. Case is ignored unless PATTERN has a capital letter.
 ///
 /// Operations are applied in the order in which they stand on the command line, and their
 /// expressions search single frames. With operations all arguments are files; a pattern that goes
@@ -82,8 +82,15 @@ pub struct Filter {
     #[arg(short = 'v', long)]
     pub invert_match: bool,
     /// Take upper and lower case as the same
-    #[arg(short, long)]
+    ///
+    /// In PATTERN and in the expressions of operations. Without it they are the same unless the
+    /// expression has a capital letter: `alloc` finds Alloc and alloc, `Alloc` does not find alloc.
+    /// What --rename replaces is found by exact case.
+    #[arg(short, long, overrides_with = "case_sensitive")]
     pub ignore_case: bool,
+    /// Tell upper and lower case apart, also without a capital letter
+    #[arg(short = 's', long, overrides_with = "ignore_case")]
+    pub case_sensitive: bool,
     /// Take PATTERN as plain text
     #[arg(short = 'F', long)]
     pub fixed_strings: bool,
@@ -210,7 +217,7 @@ impl Filter {
         signals::read_from(&sources);
         terminal::say_waiting(Self::NAME, &sources);
         let pattern = patterns.map(|patterns| self.compile(&patterns)).transpose()?;
-        let mut pipeline = Pipeline::new(&self.operations.ops(self.ignore_case, self.rest)?)?;
+        let mut pipeline = Pipeline::new(&self.operations.ops(self.case(), self.rest)?)?;
         let options = RunOptions {
             pattern,
             invert: self.invert_match,
@@ -340,8 +347,21 @@ impl Filter {
             (false, true) => Extent::Word,
             (false, false) => Extent::Part,
         };
-        let options = PatternOptions { fixed: self.fixed_strings, ignore_case: self.ignore_case, extent };
-        Pattern::new(patterns, options)
+        let options = PatternOptions { fixed: self.fixed_strings, case: self.case(), extent };
+        Pattern::new(patterns, options).map_err(|error| match error.kind() {
+            ErrorKind::Setting { what } if !self.fixed_strings => {
+                ErrorKind::Setting { what: format!("{what} (-F takes it as plain text)") }.into()
+            }
+            _ => error,
+        })
+    }
+
+    fn case(&self) -> Case {
+        match (self.ignore_case, self.case_sensitive) {
+            (true, _) => Case::Ignored,
+            (false, true) => Case::Exact,
+            (false, false) => Case::Smart,
+        }
     }
 
     /// Reports lines that were left out, and what the operations did and did not do.

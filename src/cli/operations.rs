@@ -6,7 +6,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use crate::error::Result;
-use crate::filter::{OPERATIONS, Op, Operation};
+use crate::filter::{Case, OPERATIONS, Op, Operation};
 
 /// The operations that were given, in their order.
 #[derive(Clone, Debug, Default)]
@@ -24,9 +24,9 @@ impl OperationArgs {
     ///
     /// # Errors
     /// Those of [`Op::new`].
-    pub fn ops(&self, ignore_case: bool, rest: bool) -> Result<Vec<Op>> {
+    pub fn ops(&self, case: Case, rest: bool) -> Result<Vec<Op>> {
         let op = |(operation, value): &(&'static Operation, String)| {
-            Ok(Op::new(operation, value)?.ignore_case(ignore_case).rest(rest))
+            Ok(Op::new(operation, value)?.case(case).rest(rest))
         };
         self.given.iter().map(op).collect()
     }

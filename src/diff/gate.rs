@@ -391,6 +391,8 @@ mod tests {
             ]
         );
         assert!(gates[1].function.as_ref().unwrap().matches(b"xa b/cx"));
+        let function = |text| Gate::parse_all(text).unwrap().remove(0).function.unwrap();
+        assert!(function("/ab/>1%").matches(b"x;AB") && !function("/Ab/>1%").matches(b"x;ab"));
     }
 
     #[test]

@@ -7,9 +7,9 @@
 
 use regex::bytes::Regex;
 
-use super::pattern::{PatternOptions, frame_regex};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
+use crate::search::{Case, name_regex};
 
 /// A value for each frame, found out when it is first asked for.
 #[derive(Debug)]
@@ -63,10 +63,9 @@ pub(super) struct FramePattern {
 }
 
 impl FramePattern {
-    pub(super) fn new(expression: &str, ignore_case: bool) -> Result<Self> {
-        let options = PatternOptions { ignore_case, ..PatternOptions::default() };
+    pub(super) fn new(expression: &str, case: Case) -> Result<Self> {
         Ok(FramePattern {
-            regex: frame_regex(expression, options)?,
+            regex: name_regex(expression, case)?,
             verdicts: PerFrame::default(),
             matched: false,
         })

@@ -25,6 +25,7 @@ mod select;
 mod step;
 mod stream;
 
+pub use crate::search::Case;
 pub use operation::{Example, Group, Operation};
 pub(crate) use operation::{OpOptions, Rewrite, Stage};
 pub use pattern::{Extent, Pattern, PatternOptions};

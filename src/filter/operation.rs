@@ -8,6 +8,7 @@ use super::named_stacks::NamedStacks;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{FrameId, StackTable, Weights};
 use crate::profile::TimeRange;
+use crate::search::Case;
 use crate::weight::Weight;
 
 /// The groups of `--help`.
@@ -86,8 +87,8 @@ pub struct Example {
 /// Options beside an operation's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpOptions {
-    /// Upper and lower case are the same.
-    pub(crate) ignore_case: bool,
+    /// The meaning of upper and lower case in searches.
+    pub(crate) case: Case,
     /// Stacks that weigh too little are kept as one stack.
     pub(crate) rest: bool,
 }

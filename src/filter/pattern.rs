@@ -6,21 +6,11 @@
 //! of a stack, and so is the newline, so that no match spans two lines. Whatever the true one
 //! matches in a line, the looser one matches there too.
 
-use regex::bytes::{Regex, RegexBuilder};
-use regex_syntax::ParserBuilder;
+use regex::bytes::Regex;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-use crate::error::{ErrorKind, Result, excerpt};
-
-/// The largest size of a compiled expression, in bytes: room for files of some ten thousand fixed
-/// strings, none for `(((a{99}){99}){99})`.
-const SIZE_LIMIT: usize = 32 << 20;
-
-/// The search's own memory, in bytes; when it is full the search starts it anew.
-const CACHE_LIMIT: usize = 8 << 20;
-
-/// The deepest nesting of expressions.
-const NEST_LIMIT: u32 = 200;
+use crate::error::Result;
+use crate::search::{Case, Syntax, compile, parse};
 
 /// The part of a stack that an expression has to match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +29,8 @@ pub enum Extent {
 pub struct PatternOptions {
     /// Expressions are plain text, not regular expressions.
     pub fixed: bool,
-    /// Upper and lower case are the same.
-    pub ignore_case: bool,
+    /// The meaning of upper and lower case.
+    pub case: Case,
     /// The part of a stack that they have to match.
     pub extent: Extent,
 }
@@ -74,7 +64,9 @@ impl Pattern {
     /// # Errors
     /// [`ErrorKind::Setting`] names the mistake in an expression, or says it is too large.
     pub fn new<S: AsRef<str>>(expressions: &[S], options: PatternOptions) -> Result<Pattern> {
-        let hirs: Result<Vec<Hir>> = expressions.iter().map(|e| parse(e.as_ref(), options)).collect();
+        let syntax = if options.fixed { Syntax::Plain } else { Syntax::Regex };
+        let hirs: Result<Vec<Hir>> =
+            expressions.iter().map(|text| parse(text.as_ref(), syntax, options.case)).collect();
         let any = Hir::alternation(hirs?);
         let exact = match options.extent {
             Extent::Part => any,
@@ -126,55 +118,8 @@ impl Pattern {
     }
 }
 
-/// A regular expression for one frame.
-pub(super) fn frame_regex(expression: &str, options: PatternOptions) -> Result<Regex> {
-    compile(&parse(expression, options)?)
-}
-
-/// Reads one regular expression and says on one line what is wrong with it.
-fn parse(expression: &str, options: PatternOptions) -> Result<Hir> {
-    use regex_syntax::Error;
-
-    let escaped;
-    let text = if options.fixed {
-        escaped = regex_syntax::escape(expression);
-        &escaped
-    } else {
-        expression
-    };
-    let mut parser =
-        ParserBuilder::new().utf8(false).case_insensitive(options.ignore_case).nest_limit(NEST_LIMIT).build();
-    parser.parse(text).map_err(|error| {
-        let (what, at) = match &error {
-            Error::Parse(error) => (error.kind().to_string(), error.span().start.offset),
-            Error::Translate(error) => (error.kind().to_string(), error.span().start.offset),
-            _ => ("it is not understood".to_owned(), 0),
-        };
-        let place = text.get(..at).map_or(1, |before| before.chars().count() + 1);
-        let shown = excerpt(expression.as_bytes());
-        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-        let what =
-            format!("regular expression {shown}: {what}, at character {place} (-F takes it as plain text)");
-        ErrorKind::Setting { what }.into()
-    })
-}
-
 fn around(before: Look, hir: Hir, after: Look) -> Hir {
     Hir::concat(vec![Hir::look(before), hir, Hir::look(after)])
-}
-
-fn compile(hir: &Hir) -> Result<Regex> {
-    // The expression as it is written back may have a few more groups than the one that was read.
-    RegexBuilder::new(&hir.to_string())
-        .nest_limit(16 * NEST_LIMIT)
-        .size_limit(SIZE_LIMIT)
-        .dfa_size_limit(CACHE_LIMIT)
-        .build()
-        .map_err(|_| {
-            let what =
-                format!("the regular expression takes more than {} MB; use a simpler one", SIZE_LIMIT >> 20);
-            ErrorKind::Setting { what }.into()
-        })
 }
 
 /// The looser expression for whole blocks: see the module's description.

@@ -7,6 +7,7 @@ use super::operation::{OpOptions, Operation, Stage};
 use super::pattern::Pattern;
 use crate::error::Result;
 use crate::profile::TimeRange;
+use crate::search::Case;
 use crate::weight::Weight;
 
 /// Makes [`OPERATIONS`] and a constructor of [`Op`] for each entry.
@@ -207,9 +208,11 @@ impl Op {
         Op::unchecked(&op::labels::TIME_RANGE, format!("{begin}ns..{end}"))
     }
 
-    /// Takes upper and lower case as the same in expressions.
-    pub fn ignore_case(mut self, ignore: bool) -> Op {
-        self.options.ignore_case = ignore;
+    /// Sets the meaning of upper and lower case in its expression.
+    ///
+    /// What [`Op::rename`] replaces is found by exact case, unless case is [`Case::Ignored`].
+    pub fn case(mut self, case: Case) -> Op {
+        self.options.case = case;
         self
     }
 

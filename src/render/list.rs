@@ -25,6 +25,7 @@ use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::printable::printable;
 use crate::profile::Profile;
+use crate::search::{Case, name_regex};
 use crate::weight::Weight;
 
 /// The format.
@@ -38,8 +39,7 @@ pub const FORMAT: Format = Format {
         let Some(pattern) = &settings.list else {
             return Err(setting("list needs a regular expression: --list parse".to_owned()));
         };
-        let matching = Regex::new(pattern)
-            .map_err(|e| setting(format!("--list {pattern:?}: {}", e.to_string().replace('\n', " "))))?;
+        let matching = name_regex(pattern, Case::Smart).map_err(|e| setting(format!("--list: {e}")))?;
         Ok(Box::new(List { lines: SourceLines::default(), of_profile: false, matching, settings, target }))
     },
 };
@@ -111,7 +111,7 @@ impl Writer for List<'_> {
         about::write_text(settings, summary, target)?;
         writeln!(target, "{}", amounts.total(summary.columns, all))?;
         if found.is_empty() {
-            let pattern = matching.as_str();
+            let pattern = settings.list.as_deref().unwrap_or_default();
             let what = match lines.functions().is_empty() {
                 true => "the input does not say the source lines of functions".to_owned(),
                 false => format!("no function whose source lines are known matches {pattern:?}"),

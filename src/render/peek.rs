@@ -24,6 +24,7 @@ use super::{Format, Settings, about};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::printable::printable;
+use crate::search::{Case, name_regex};
 use crate::tally::Cell;
 
 /// The format.
@@ -37,8 +38,7 @@ pub const FORMAT: Format = Format {
         let Some(pattern) = &settings.peek else {
             return Err(setting("peek needs a regular expression: --peek malloc".to_owned()));
         };
-        let matching = Regex::new(pattern)
-            .map_err(|e| setting(format!("--peek {pattern:?}: {}", e.to_string().replace('\n', " "))))?;
+        let matching = name_regex(pattern, Case::Smart).map_err(|e| setting(format!("--peek: {e}")))?;
         Ok(Box::new(Peek { calls: Calls::default(), matching, settings, target }))
     },
 };

@@ -1,9 +1,8 @@
 //! The operations as the library's users have them: typed, on a profile in memory.
 
 use fg_tools::Profile;
-use fg_tools::filter::{OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
-use fg_tools::reading::ReadOptions;
-use fg_tools::reading::open;
+use fg_tools::filter::{Case, OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
+use fg_tools::profile::{ReadOptions, open::open};
 
 use super::{filter, text};
 
@@ -95,7 +94,7 @@ fn typed_operations_are_the_program_s() {
     let input = "# unit: ns\nmain;Alloc;malloc 2000\nmain;idle 5000\nmain;work;work 4000\n";
     let pattern = |text| Pattern::new(&[text], PatternOptions::default()).unwrap();
     for (ops, arguments) in [
-        (vec![Op::hide("alloc").unwrap().ignore_case(true)], &["-i", "--hide", "alloc"][..]),
+        (vec![Op::hide("alloc").unwrap().case(Case::Ignored)], &["-i", "--hide", "alloc"][..]),
         (vec![Op::top(1).rest(true)], &["--top", "1", "--rest"]),
         (vec![Op::without(pattern("idle$")), Op::reverse()], &["-v", "-e", "idle$", "--reverse"]),
         (vec![Op::matching(pattern("^main;work")), Op::depth(2)], &["-e", "^main;work", "--depth", "2"]),

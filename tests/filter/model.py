@@ -11,6 +11,11 @@ import sys
 from fractions import Fraction
 
 
+def search(expression, text):
+    """Case is ignored unless the expression has a capital."""
+    return re.search(expression, text, 0 if re.search("[A-Z]", expression) else re.IGNORECASE)
+
+
 def marks(frame):
     return re.search(r"((?:_\[[kijw]\])*)$", frame).group(1)
 
@@ -21,7 +26,7 @@ def calls(frames, runs, at=0):
         return True
     first, rest = runs[0], runs[1:]
     for start in range(at, len(frames) - len(first) + 1):
-        if all(re.search(p, f) for p, f in zip(first, frames[start:])):
+        if all(search(p, f) for p, f in zip(first, frames[start:])):
             return calls(frames, rest, start + len(first))
     return False
 
@@ -36,17 +41,17 @@ def squash(frames):
 
 
 def show_from(frames, pattern, last):
-    matches = [n for n, f in enumerate(frames) if re.search(pattern, f)]
+    matches = [n for n, f in enumerate(frames) if search(pattern, f)]
     return frames[matches[-1 if last else 0]:] if matches else []
 
 
 def prune_from(frames, pattern):
-    matches = [n for n, f in enumerate(frames) if re.search(pattern, f)]
+    matches = [n for n, f in enumerate(frames) if search(pattern, f)]
     return frames[:matches[-1] + 1] if matches else frames
 
 
 def collapse(frames, pattern):
-    matches = [n for n, f in enumerate(frames) if re.search(pattern, f)]
+    matches = [n for n, f in enumerate(frames) if search(pattern, f)]
     return frames[:matches[0] + 1] if matches else frames
 
 
@@ -64,19 +69,19 @@ def kind(frames, value):
 
 
 SELECT = {
-    "focus": lambda frames, r: any(re.search(r, f) for f in frames),
-    "ignore": lambda frames, r: not any(re.search(r, f) for f in frames),
-    "root": lambda frames, r: re.search(r, frames[0]),
-    "leaf": lambda frames, r: re.search(r, frames[-1]),
+    "focus": lambda frames, r: any(search(r, f) for f in frames),
+    "ignore": lambda frames, r: not any(search(r, f) for f in frames),
+    "root": lambda frames, r: search(r, frames[0]),
+    "leaf": lambda frames, r: search(r, frames[-1]),
     "path": lambda frames, p: calls(frames, [run.split(";") for run in p.split(";...;")]),
     "kind": kind,
-    "matching": lambda frames, r: re.search(r, ";".join(frames)),
-    "without": lambda frames, r: not re.search(r, ";".join(frames)),
+    "matching": lambda frames, r: search(r, ";".join(frames)),
+    "without": lambda frames, r: not search(r, ";".join(frames)),
 }
 
 REWRITE = {
-    "hide": lambda frames, r: [f for f in frames if not re.search(r, f)],
-    "show": lambda frames, r: [f for f in frames if re.search(r, f)],
+    "hide": lambda frames, r: [f for f in frames if not search(r, f)],
+    "show": lambda frames, r: [f for f in frames if search(r, f)],
     "show-from": lambda frames, r: show_from(frames, r, False),
     "show-from-leaf": lambda frames, r: show_from(frames, r, True),
     "prune-from": prune_from,

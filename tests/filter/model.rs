@@ -38,7 +38,7 @@ const FRAMES: &[&str] = &[
 
 /// Expressions that mean the same to Python and to the `regex` crate.
 const EXPRESSIONS: &[&str] =
-    &["a", "^a$", "b|c", "^lib_", "_\\[k\\]$", "[m-z]", "main", "^.$", "ö", " ", "nowhere", "."];
+    &["a", "^a$", "b|c", "^lib_", "_\\[k\\]$", "[m-z]", "main", "^.$", "ö", " ", "nowhere", ".", "T", "Ö"];
 
 /// The operations of the model, with values.
 const OPERATIONS: &[(&str, &[&str])] = &[

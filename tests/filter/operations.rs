@@ -37,6 +37,39 @@ fn trouble(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
+fn case_is_ignored_unless_the_expression_has_a_capital() {
+    let input = "# labels: k\nk=Pool;a;Alloc 1\nk=pool;a;alloc 2\n";
+    let (one, other) = ("k=Pool;a;Alloc 1\n", "k=pool;a;alloc 2\n");
+    let both = [one, other].concat();
+    for (arguments, expected) in [
+        (&["alloc"][..], &both[..]),
+        (&["Alloc"], one),
+        (&["-i", "Alloc"], &both),
+        (&["-s", "alloc"], other),
+        (&["-i", "-s", "alloc"], other),
+        (&["-s", "-i", "Alloc"], &both),
+        (&["-F", "alloc"], &both),
+        (&["-F", "Alloc"], one),
+        (&["-e", "Alloc", "-e", "nosuch"], one),
+        (&[r"\Walloc"], &both),
+        (&["--focus", "alloc"], &both),
+        (&["--focus", "(?-i)alloc"], other),
+        (&["--focus", "Alloc"], one),
+        (&["-s", "--focus", "alloc"], other),
+        (&["--ignore", "Alloc"], other),
+        (&["--leaf", "alloc"], &both),
+        (&["--label-re", "k=^pool$"], &both),
+        (&["--label-re", "k=^Pool$"], one),
+        (&["-s", "--label-re", "k=^pool$"], other),
+        // Names are replaced as sed replaces.
+        (&["--rename", "s/alloc/x/", "--focus", "x"], "k=pool;a;x 2\n"),
+        (&["--rename", "s/alloc/x/i", "--focus", "x"], "k=Pool;a;x 1\nk=pool;a;x 2\n"),
+    ] {
+        assert_eq!(filter(&[arguments, &["--no-header"]].concat(), input), expected, "{arguments:?}");
+    }
+}
+
+#[test]
 fn every_operation_does_what_its_examples_say() {
     for operation in OPERATIONS {
         let option = format!("--{}", operation.name);

@@ -28,6 +28,18 @@ fn list(folder: &Path, arguments: &[&str]) -> Run {
 }
 
 #[test]
+fn list_and_peek_ignore_case_unless_there_is_a_capital() {
+    let folder = folder();
+    for option in ["--list", "--peek"] {
+        let status = |pattern| list(folder.path(), &[option, pattern]).status;
+        assert_eq!((status("^work"), status(r"^\Work|^work\S*"), status("^WORK")), (0, 0, 1), "{option}");
+        let upper = STACKS.replace("work", "Work");
+        let run = run_in(folder.path(), &[option, "^work", "-"], &upper);
+        assert!(run.status == 0 && String::from_utf8_lossy(&run.stdout).contains("Work"), "{option}");
+    }
+}
+
+#[test]
 fn list_shows_lines_with_self_and_total() {
     let folder = folder();
     let run = list(folder.path(), &["--list", "^(work|main)$"]);
@@ -61,7 +73,7 @@ work in app/run.py: self 70 ms (70.00%), total 70 ms (70.00%)
     .      .     9      work()
     .      .    10      gone()
 ";
-    assert_eq!(text(run.stdout), expected);
+    assert_eq!(String::from_utf8_lossy(&run.stdout), expected);
     // The same from a profile as from text that is streamed.
     let profile = list(folder.path(), &["--list", "^(work|main)$", "--input-format", "py-spy"]);
     let tail = |text: &str| text.split_once("\n\n").unwrap().1.replace(" samples", " ms");
@@ -74,21 +86,21 @@ work in app/run.py: self 70 ms (70.00%), total 70 ms (70.00%)
 fn list_reads_no_files_elsewhere_and_says_so() {
     let folder = folder();
     let run = list(folder.path(), &["--list", "gone"]);
-    let out = text(run.stdout);
+    let out = String::from_utf8_lossy(&run.stdout);
     assert!(out.ends_with("20 ms  20 ms     1\n\nnot found: /etc/passwd\nsource files are looked for in the current folder and those of --source-path\n"), "{out}");
     let elsewhere = tempfile::tempdir().unwrap();
     let input = folder.path().join("in.folded");
     let input = input.to_str().unwrap();
     let run = run_in(elsewhere.path(), &["--list", "work", input], "");
-    assert!(text(run.stdout).contains("not found: app/run.py"));
+    assert!(String::from_utf8_lossy(&run.stdout).contains("not found: app/run.py"));
     let run = run_in(
         elsewhere.path(),
         &["--list", "work", "--source-path", folder.path().to_str().unwrap(), input],
         "",
     );
-    assert!(text(run.stdout).contains("def work():"));
+    assert!(String::from_utf8_lossy(&run.stdout).contains("def work():"));
     let run = list(folder.path(), &["--list", "work", "--no-source"]);
-    let out = text(run.stdout);
+    let out = String::from_utf8_lossy(&run.stdout);
     assert!(out.ends_with("50 ms  50 ms     3\n20 ms  20 ms     4\n"), "{out}");
 }
 
@@ -97,10 +109,16 @@ fn a_list_of_nothing_says_why() {
     let folder = folder();
     let run = list(folder.path(), &["--list", "nosuch"]);
     assert_eq!(run.status, 1);
-    assert!(text(run.stdout).ends_with("no function whose source lines are known matches \"nosuch\"\n"));
+    assert!(
+        String::from_utf8_lossy(&run.stdout)
+            .ends_with("no function whose source lines are known matches \"nosuch\"\n")
+    );
     let run = run_in(folder.path(), &["--list", "b"], "a;b 1\n");
     assert_eq!(run.status, 1);
-    assert!(text(run.stdout).ends_with("the input does not say the source lines of functions\n"));
+    assert!(
+        String::from_utf8_lossy(&run.stdout)
+            .ends_with("the input does not say the source lines of functions\n")
+    );
     let run = run_in(folder.path(), &["--list", "("], "a;b 1\n");
     assert_eq!((run.status, run.stderr.lines().count()), (2, 1), "{}", run.stderr);
     let run = run_in(folder.path(), &["--format", "list"], "a;b 1\n");
@@ -136,7 +154,7 @@ fn a_page_has_the_code_around_hot_lines_unless_it_is_unwanted() {
         let all = [&["--format", "html", "--input-format", "py-spy"], arguments].concat();
         let run = list(folder.path(), &all);
         assert_eq!(run.status, 0, "{}", run.stderr);
-        section(&text(run.stdout), "source")
+        section(&String::from_utf8_lossy(&run.stdout), "source")
     };
     let with = page(&[]);
     assert!(
@@ -152,7 +170,7 @@ fn a_page_has_the_code_around_hot_lines_unless_it_is_unwanted() {
         "{private}"
     );
     let run = list(folder.path(), &["--format", "html"]);
-    let folded = section(&text(run.stdout), "source");
+    let folded = section(&String::from_utf8_lossy(&run.stdout), "source");
     assert!(
         folded.contains("[3,50,50]") && folded.contains("[9,0,90]"),
         "names that end in lines have them: {folded}"

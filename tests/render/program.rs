@@ -93,7 +93,7 @@ fn options_that_mean_nothing_are_refused() {
             "--inverted means nothing to tsv and collapsed; it is for svg",
         ),
         (&["--format", "peek"], "peek needs a regular expression: --peek malloc"),
-        (&["--peek", "("], "--peek \"(\": "),
+        (&["--peek", "("], "--peek: regular expression \"(\": "),
     ] {
         let run = run(arguments, SMALL);
         assert_eq!((run.status, run.stderr.lines().count()), (2, 1), "{arguments:?}: {}", run.stderr);

@@ -256,8 +256,8 @@ pub struct TableArgs {
     /// Show N frames of a stack, from the root; in bottomup from the leaf; of text N rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
-    /// Callers and callees of functions that match RE, a regular expression; alone as
-    /// --format peek
+    /// Callers and callees of functions that match RE, a regular expression, where case counts
+    /// only if RE has a capital; alone as --format peek
     #[arg(long, value_name = "RE")]
     pub peek: Option<String>,
     /// Source lines of functions that match RE, a regular expression, with self and total weight;

@@ -16,9 +16,7 @@ pub(in crate::filter) const COLLAPSE: Operation = Operation {
         input: "main;lib_a;lib_b;f 1\nmain;lib_a;x 2\nmain;y 4\n",
         output: "main;lib_a 3\nmain;y 4\n",
     }],
-    build: |value, options| {
-        Ok(Stage::Rewrite(Box::new(Collapse(FramePattern::new(value, options.ignore_case)?))))
-    },
+    build: |value, options| Ok(Stage::Rewrite(Box::new(Collapse(FramePattern::new(value, options.case)?)))),
 };
 
 struct Collapse(FramePattern);

@@ -16,7 +16,7 @@ pub(in crate::filter) const ROOT: Operation = Operation {
         output: "a;b 1\nba;c 0.5\n",
     }],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Select(Box::new(Ends { pattern, end: <[FrameId]>::first })))
     },
 };
@@ -33,7 +33,7 @@ pub(in crate::filter) const LEAF: Operation = Operation {
         output: "a 5\nb;a 2\n",
     }],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Select(Box::new(Ends { pattern, end: <[FrameId]>::last })))
     },
 };

@@ -22,7 +22,7 @@ pub(in crate::filter) const FOCUS: Operation = Operation {
         Example { arguments: &["--focus", "^b$"], input: "a;b 1 2\na;bb 3 4\n", output: "a;b 1 2\n" },
     ],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Select(Box::new(Focus { pattern, keep: true })))
     },
 };
@@ -42,7 +42,7 @@ pub(in crate::filter) const IGNORE: Operation = Operation {
         },
     ],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Select(Box::new(Focus { pattern, keep: false })))
     },
 };

@@ -25,7 +25,7 @@ pub(in crate::filter) const HIDE: Operation = Operation {
         },
     ],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Rewrite(Box::new(Hide { pattern, keep: false })))
     },
 };
@@ -45,7 +45,7 @@ pub(in crate::filter) const SHOW: Operation = Operation {
         Example { arguments: &["--show", "fun1", "--hide", "fun10"], input: PPROF, output: "fun1 3\n" },
     ],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Rewrite(Box::new(Hide { pattern, keep: true })))
     },
 };

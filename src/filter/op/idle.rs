@@ -9,8 +9,8 @@ use regex::bytes::Regex;
 use crate::filter::annotation;
 use crate::filter::frames::PerFrame;
 use crate::filter::operation::{Example, Group, Operation, Select, Stage};
-use crate::filter::pattern::{PatternOptions, frame_regex};
 use crate::folded::{FrameId, StackTable, Weights};
+use crate::search::{Case, name_regex};
 
 /// Declares the two lists, and the part of `--help` that prints them.
 macro_rules! lists {
@@ -111,7 +111,7 @@ swapper;do_idle;default_idle;asm_sysvec_apic_timer_interrupt;tick 32
     ],
     build: |_, _| {
         let list = |list: &[&str]| {
-            frame_regex(&format!("^(?:{})$", list.join("|")), PatternOptions::default())
+            name_regex(&format!("^(?:{})$", list.join("|")), Case::Exact)
         };
         Ok(Stage::Select(Box::new(Idle {
             waits: list(WAITS)?,

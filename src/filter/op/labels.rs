@@ -6,9 +6,9 @@ use regex::bytes::Regex;
 use crate::error::Result;
 use crate::filter::frames::PerFrame;
 use crate::filter::operation::{Example, Group, LabelFate, LabelStep, Operation, Stage, setting};
-use crate::filter::pattern::{PatternOptions, frame_regex};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::profile::{TIME, TimeRange, clean_key, read_time, value_in};
+use crate::search::name_regex;
 
 const TIMED: &str = "# labels: time, thread\ntime=000000.000s;thread=a;main;f 1\n\
                      time=000000.020s;thread=a;main;f 2\ntime=000000.040s;thread=b;main;g 4\n";
@@ -92,8 +92,7 @@ pub(in crate::filter) const LABEL_RE: Operation = Operation {
     }],
     build: |value, options| {
         let (key, expression) = pair(value, "KEY=R, such as endpoint=^/api")?;
-        let options = PatternOptions { ignore_case: options.ignore_case, ..PatternOptions::default() };
-        let test = Test::Matches(frame_regex(expression, options)?);
+        let test = Test::Matches(name_regex(expression, options.case)?);
         Ok(Stage::Label(Box::new(Keep { key, test, known: Known::default() })))
     },
 };

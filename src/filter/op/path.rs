@@ -34,7 +34,7 @@ pub(in crate::filter) const PATH: Operation = Operation {
             match element {
                 "..." | "…" => runs.push(Vec::new()),
                 expression => {
-                    let pattern = FramePattern::new(expression, options.ignore_case)?;
+                    let pattern = FramePattern::new(expression, options.case)?;
                     runs.last_mut().expect("it starts with one").push(pattern);
                 }
             }

@@ -22,9 +22,7 @@ pub(in crate::filter) const PRUNE_FROM: Operation = Operation {
             output: "fun3;fun2;fun1 1\nfun6;fun1 2\nfun8;fun7 3\n",
         },
     ],
-    build: |value, options| {
-        Ok(Stage::Rewrite(Box::new(PruneFrom(FramePattern::new(value, options.ignore_case)?))))
-    },
+    build: |value, options| Ok(Stage::Rewrite(Box::new(PruneFrom(FramePattern::new(value, options.case)?)))),
 };
 
 struct PruneFrom(FramePattern);

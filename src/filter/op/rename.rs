@@ -4,8 +4,8 @@ use regex::bytes::Regex;
 
 use crate::filter::frames::NewNames;
 use crate::filter::operation::{Example, Group, OpOptions, Operation, Rewrite, Stage, setting};
-use crate::filter::pattern::{PatternOptions, frame_regex};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::search::{Case, name_regex};
 
 pub(in crate::filter) const RENAME: Operation = Operation {
     name: "rename",
@@ -14,7 +14,7 @@ pub(in crate::filter) const RENAME: Operation = Operation {
     about: "Replace what matches R in frame names by TEXT",
     details: "`$1` or `${name}` in TEXT is what a group of R matched, `$0` all of it, `$$` a \
               dollar sign. Any character may stand for `/`. `s/R/TEXT/g` replaces every match in a \
-              name, `i` ignores case. A name that is left empty becomes [empty].",
+              name, `i` ignores case, which counts otherwise, as in sed. A name that is left empty becomes [empty].",
     examples: &[
         Example {
             arguments: &["--rename", r"s/^worker-\d+$/worker/"],
@@ -40,7 +40,7 @@ pub(in crate::filter) const RENAME: Operation = Operation {
     build,
 };
 
-fn build(value: &str, op_options: OpOptions) -> crate::Result<Stage> {
+fn build(value: &str, options: OpOptions) -> crate::Result<Stage> {
     let wrong = || setting(format!("{value:?} is not of the form s/R/TEXT/"));
     let rest = value.strip_prefix('s').ok_or_else(wrong)?;
     let delimiter = rest.chars().next().filter(|c| !c.is_alphanumeric() && *c != '\\').ok_or_else(wrong)?;
@@ -51,16 +51,16 @@ fn build(value: &str, op_options: OpOptions) -> crate::Result<Stage> {
         return Err(wrong());
     };
     let mut every = false;
-    let mut ignore_case = op_options.ignore_case;
+    // As in sed: what is replaced is said exactly.
+    let mut case = if options.case == Case::Ignored { Case::Ignored } else { Case::Exact };
     for flag in flags.chars() {
         match flag {
             'g' => every = true,
-            'i' => ignore_case = true,
+            'i' => case = Case::Ignored,
             other => return Err(setting(format!("{value:?} has the flag {other:?}; there are g and i"))),
         }
     }
-    let options = PatternOptions { ignore_case, ..PatternOptions::default() };
-    let regex = frame_regex(&expression, options)?;
+    let regex = name_regex(&expression, case)?;
     Ok(Stage::Rewrite(Box::new(Rename { regex, text, every, names: NewNames::default() })))
 }
 

@@ -21,7 +21,7 @@ pub(in crate::filter) const SHOW_FROM: Operation = Operation {
         Example { arguments: &["--show-from", "B"], input: "A;B;C;B 1\nA 2\n", output: "B;C;B 1\n" },
     ],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Rewrite(Box::new(ShowFrom { pattern, leaf_most: false })))
     },
 };
@@ -38,7 +38,7 @@ pub(in crate::filter) const SHOW_FROM_LEAF: Operation = Operation {
         output: "B 1\nB;D 0.5\n",
     }],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Rewrite(Box::new(ShowFrom { pattern, leaf_most: true })))
     },
 };

@@ -38,7 +38,7 @@ pub(in crate::filter) const THREAD: Operation = Operation {
         Example { arguments: &["--thread", "main"], input: "a;main 1\nmain 2\n", output: "main 2\n" },
     ],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Select(Box::new(Threads { pattern, process: false, roles: Roles::default() })))
     },
 };
@@ -65,7 +65,7 @@ pub(in crate::filter) const PROCESS: Operation = Operation {
         Example { arguments: &["--process", "a.py|nginx"], input: PROFILE, output: "nginx;main 4\n" },
     ],
     build: |value, options| {
-        let pattern = FramePattern::new(value, options.ignore_case)?;
+        let pattern = FramePattern::new(value, options.case)?;
         Ok(Stage::Select(Box::new(Threads { pattern, process: true, roles: Roles::default() })))
     },
 };

@@ -8,6 +8,7 @@ use regex::bytes::Regex;
 
 use super::model::{Model, Other};
 use crate::folded::{Columns, Weights};
+use crate::search::{Case, name_regex};
 use crate::weight::Weight;
 
 /// The views, in the order of their keys.
@@ -33,6 +34,8 @@ pub(super) enum Order {
 #[derive(Default)]
 pub(super) struct Search {
     pub(super) pattern: Option<Regex>,
+    /// The expression as it was typed.
+    pub(super) text: String,
     /// True for each function that matches.
     pub(super) matches: Vec<bool>,
     /// The share of the whole in stacks with a match.
@@ -305,7 +308,7 @@ impl App {
 
     /// Marks the functions that match; nothing for an empty text.
     fn look_for(&mut self, text: &str) {
-        let (pattern, error) = match Regex::new(text) {
+        let (pattern, error) = match name_regex(text, Case::Smart) {
             _ if text.is_empty() => (None, None),
             Ok(pattern) => (Some(pattern), None),
             Err(_) => (None, Some(format!("{text} is no regular expression"))),
@@ -314,7 +317,7 @@ impl App {
             Some(pattern) => self.model.functions.iter().map(|f| pattern.is_match(&f.name)).collect(),
             None => Vec::new(),
         };
-        self.search = Search { pattern, matches, error, ..Search::default() };
+        self.search = Search { pattern, text: text.to_owned(), matches, error, ..Search::default() };
         self.search.share = self.matched_share();
         self.sort();
         if self.search.pattern.is_some() && !self.is_match(self.model.nodes[self.selected].function) {

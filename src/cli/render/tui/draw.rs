@@ -103,8 +103,8 @@ impl Painter<'_> {
             printable(error.as_bytes())
         } else {
             let found = match &search.pattern {
-                Some(pattern) => {
-                    let pattern = printable(pattern.as_str().as_bytes());
+                Some(_) => {
+                    let pattern = printable(search.text.as_bytes());
                     format!("   /{pattern} matched {:.1}%", 100.0 * search.share)
                 }
                 None => String::new(),
