@@ -21,13 +21,14 @@ async function keptFromBrowser(page, keys) {
 
 test("matching frames are coloured; the share is that of the folded text", async () => {
   const profile = large(400);
+  const ruled = (term) => new RegExp(term, /[A-Z]/.test(term) ? "" : "i");
   const drawings = [[small, ["lex", "^re", "eval|call", "a", ".", "nothing at all", "main", "[Rr]ead"]], [profile, ["^b", "c+::W", "operator", "g"]]];
   for (const [folded, terms] of drawings) {
     const page = await show(draw(folded, "--minwidth", "0"));
     for (const term of terms) {
       await searchFor(page, term);
-      assert.equal(await says(page, "matched"), matchedShare(folded, new RegExp(term)).replace("NaN", "0"), term);
-      const wanted = (await frames(page)).filter((f) => new RegExp(term).test(f.name)).map((f) => f.name).sort();
+      assert.equal(await says(page, "matched"), matchedShare(folded, ruled(term)).replace("NaN", "0"), term);
+      const wanted = (await frames(page)).filter((f) => ruled(term).test(f.name)).map((f) => f.name).sort();
       assert.deepEqual(await hits(page), wanted, term);
     }
   }
@@ -60,10 +61,32 @@ test("after a zoom the share is that of the zoomed part", async () => {
   assert.equal(await says(page, "matched"), "Matched: 100%");
 });
 
-test("case is minded, or not, by button, key and address", async () => {
+test("where frames are left out, what matches is said to be a least", async () => {
+  const folded = "main;wide 995\nmain;wide;narrow_alloc 4\nmain;Alloc 1\n";
+  const page = await show(draw(folded, "--minwidth", "3%"));
+  await searchFor(page, "alloc");
+  assert.equal(await says(page, "matched"), "Matched: no frame that is drawn");
+  await click(page, "wide");
+  assert.equal(await says(page, "matched"), "Matched: no frame that is drawn");
+  await searchFor(page, "wide|alloc");
+  assert.equal(await says(page, "matched"), "Matched: 100%");
+  await page.keyboard.press("r");
+  assert.equal(await says(page, "matched"), "Matched: at least 99.9%");
+  const whole = await show(draw(folded, "--minwidth", "0"));
+  await searchFor(whole, "alloc");
+  assert.equal(await says(whole, "matched"), matchedShare(folded, /alloc/i));
+  await click(whole, "wide");
+  assert.equal(await says(whole, "matched"), "Matched: 0.4%");
+});
+
+test("case is ignored unless there is a capital, or by button, key and address", async () => {
   const page = await show(draw(small));
   await searchFor(page, "^read$");
+  assert.deepEqual(await hits(page), ["Read", "read"]);
+  await searchFor(page, "(?-i)^read$");
   assert.deepEqual(await hits(page), ["read"]);
+  await searchFor(page, "^Read$");
+  assert.deepEqual(await hits(page), ["Read"]);
   await page.click("#ignorecase");
   assert.deepEqual(await hits(page), ["Read", "read"]);
   assert.equal(await says(page, "matched"), matchedShare(small, /^read$/i));
@@ -71,7 +94,7 @@ test("case is minded, or not, by button, key and address", async () => {
   await reload(page);
   assert.deepEqual(await hits(page), ["Read", "read"]);
   await page.keyboard.press("i");
-  assert.deepEqual(await hits(page), ["read"]);
+  assert.deepEqual(await hits(page), ["Read"]);
   await page.keyboard.press("Control+i");
   assert.deepEqual(await hits(page), ["Read", "read"]);
 });

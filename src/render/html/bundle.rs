@@ -30,6 +30,7 @@ const MODULES: &[&str] = &[
     include_str!("page/merge.js"),
     include_str!("page/fold.js"),
     include_str!("page/invert.js"),
+    include_str!("page/expression.js"),
     include_str!("page/search.js"),
     include_str!("page/templates.js"),
     include_str!("page/short.js"),
@@ -104,7 +105,8 @@ fn style(sheet: &str) -> String {
     small.replace(": ", ":")
 }
 
-fn joined(modules: &[&str]) -> String {
+/// Modules one after another: without comments, imports and the word `export`.
+pub(in crate::render) fn joined(modules: &[&str]) -> String {
     let mut text = String::new();
     for module in modules {
         append(module, &mut text);

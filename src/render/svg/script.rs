@@ -5,14 +5,20 @@ use std::fmt::Write as _;
 use crate::error::Result;
 use crate::folded::Columns;
 use crate::render::colour::{Palette, UNSURE};
+use crate::render::html::joined;
 use crate::render::layout::Graph;
 use crate::render::{Canvas, Cut, Options};
 use crate::weight::Weight;
 
 /// The script that makes the picture interactive: its parts, as one function that leaves no name
-/// behind.
-pub(super) const VIEWER: &str = concat!(
-    "(function (config, root) {\n\"use strict\";\n",
+/// behind. The matcher of names is that of the page.
+pub(super) fn viewer() -> String {
+    format!("{HEAD}{}{PARTS}", joined(&[include_str!("../html/page/expression.js")]))
+}
+
+const HEAD: &str = "(function (config, root) {\n\"use strict\";\n";
+
+const PARTS: &str = concat!(
     include_str!("viewer/view.js"),
     include_str!("viewer/tree.js"),
     include_str!("viewer/text.js"),
@@ -54,6 +60,7 @@ pub(super) fn settings(graph: &Graph, options: &Options, height: f64) -> Result<
     object.raw("truncateRight", options.cut == Cut::End);
     object.raw("differential", differential);
     object.raw("ghosts", graph.union.is_some());
+    object.raw("leftOut", graph.left_out > 0);
     object.raw("searchColor", format_args!("\"{}\"", options.search_colour));
     object.raw("legend", legend(options, differential));
     let mut text = object.0;
@@ -128,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_is_embedded_keeps_to_its_section() {
-        for embedded in [VIEWER, STYLE] {
+        for embedded in [&viewer()[..], STYLE] {
             assert!(embedded.is_ascii(), "other encodings may be declared");
             for end in ["]]>", "</script", "</style", "<!--"] {
                 assert!(!embedded.contains(end), "{end}");

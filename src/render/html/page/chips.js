@@ -3,8 +3,8 @@
 /** @import { App } from "./app.js" */
 
 import { byId, copy, make } from "./dom.js";
+import { ignoresCase } from "./expression.js";
 import { percent } from "./numbers.js";
-import { ignoresCase } from "./search.js";
 import { command, operationOf, plainly } from "./refine.js";
 
 export class Chips {
@@ -26,7 +26,7 @@ export class Chips {
     });
     bar.hidden = chips.length === 0 && chosen.length === 0 && !(state.only && marks) && !(app.model.times && state.ranges.length);
     if (bar.hidden) return;
-    const searched = state.only && marks ? (ignoresCase(state) ? "(?i)" : "") + state.query : "";
+    const searched = state.only && marks ? (state.matchCase && ignoresCase(state.query) && !state.query.startsWith("(?i)") ? "(?-i)" : "") + state.query : "";
     const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : [], state.shares);
     const { numbers, tree, whole } = app.model;
     const all = make("span", { class: "shown" }, `Shown: ${numbers.amount(tree.total[0])} of ${numbers.amount(whole.total[0])} (${percent(tree.total[0], whole.total[0])}); shares are of what is shown`);

@@ -3,7 +3,7 @@
 /** @import { App } from "./app.js" */
 
 import { byId, make, menuItem, placeAt } from "./dom.js";
-import { literally } from "./refine.js";
+import { expressionOf } from "./refine.js";
 import { showSource, sourcesOf } from "./source_panel.js";
 
 /** The actions on one frame, not on all of its name.
@@ -29,7 +29,7 @@ export function openRowMenu(app, id, actions, event) {
 export function openFrameMenu(app, id, actions, left, top) {
   const { model: { names }, navigation, selection } = app;
   const menu = byId("menu");
-  const exact = `^${literally(names.texts[id])}$`;
+  const exact = expressionOf(names.texts[id], names.texts);
   const item = (/** @type {string} */ label, /** @type {() => unknown} */ act) => menuItem(menu, label, act);
   const items = actions ? [item("Zoom in", actions.zoom)] : [];
   const sources = sourcesOf(app.model, id);
@@ -39,7 +39,7 @@ export function openFrameMenu(app, id, actions, left, top) {
     items.push(
       item("Callers and callees", () => navigation.butterfly(id)),
       ...(sources.length ? [item("Source", () => showSource(app, sources))] : []),
-      item("Search for it", () => app.change({ query: exact, matchCase: true })),
+      item("Search for it", () => app.change({ query: exact, matchCase: false })),
       item("Focus: only stacks with it", () => navigation.refine("focus", exact)),
       item("Ignore: no stacks with it", () => navigation.refine("ignore", exact)),
       item("Hide it, keep its weight", () => navigation.refine("hide", exact)),

@@ -5,6 +5,7 @@
 /** @import { Steps } from "./steps.js" */
 
 import { Changes } from "./changes.js";
+import { expression } from "./expression.js";
 import { foldRuns } from "./fold.js";
 import { GROUPINGS, coloursOfGroups } from "./groups.js";
 import { allLeaves, callees, callsOf, inverted } from "./invert.js";
@@ -13,7 +14,7 @@ import { Memo } from "./memo.js";
 import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
-import { expression, ignoresCase, matching, measure } from "./search.js";
+import { matching, measure } from "./search.js";
 import { functions } from "./table.js";
 import { chartOf } from "./time_order.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
@@ -102,7 +103,7 @@ export class Model {
     let marks = null;
     try {
       const { query, matchCase } = state;
-      if (query) marks = yield* memo.getting("marks", [query, matchCase, names.texts.length], () => matching(names, expression(query, !ignoresCase(state))));
+      if (query) marks = yield* memo.getting("marks", [query, matchCase, names.texts.length], () => matching(names, expression(query, matchCase ? "exact" : "smart")));
     } catch (error) {
       failed(error);
     }

@@ -3,9 +3,10 @@
 /** @import { Chip, Names, Tree } from "./types.js" */
 /** @import { Steps } from "./steps.js" */
 
+import { expression, ignoresCase } from "./expression.js";
 import { withoutLine } from "./lines.js";
 import { changed } from "./merge.js";
-import { expression, matching } from "./search.js";
+import { matching } from "./search.js";
 import { rangeKey } from "./state.js";
 import { withoutTemplates } from "./templates.js";
 import { belowMarked, kept } from "./tree.js";
@@ -96,7 +97,7 @@ export function* refined(tree, names, chips) {
   for (const chip of chips) {
     const operation = operationOf(chip);
     if (!operation) continue;
-    const marks = operation.value ? new Uint8Array(0) : yield* matching(names, expression(chip.value, true));
+    const marks = operation.value ? new Uint8Array(0) : yield* matching(names, expression(chip.value));
     tree = yield* operation.apply(tree, names, marks);
   }
   return tree;
@@ -122,7 +123,7 @@ export function command(chips, threads, focused, ranges = [], shares = true) {
   const words = ["fg-filter"];
   for (const range of ranges) words.push("--time", rangeKey(range));
   for (const { option, path } of threads) if (!path && option) words.push("--label", option);
-  for (const { path, isLabel } of threads) if (path) words.push("-e", `${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`);
+  for (const { path, isLabel } of threads) if (path) words.push("-e", keepingCase(`${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`));
   for (const { op, value } of chips) words.push("--" + op, value);
   if (focused) words.push("--focus", focused);
   if (words.length === 1) words.push("-e", "");
@@ -135,10 +136,24 @@ export function literally(text) {
   return text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
 }
 
+/** An expression that finds its letters as they are written: it says so if it would ignore case.
+ * @param {string} expression */
+export function keepingCase(expression) {
+  return /\p{Alphabetic}/u.test(expression) && ignoresCase(expression) ? "(?-i)" + expression : expression;
+}
+
+/** The expression of one of the names, and of no other that differs by case alone.
+ * @param {string} name
+ * @param {string[]} names */
+export function expressionOf(name, names) {
+  const exact = `^${literally(name)}$`, lower = name.toLowerCase();
+  return names.some((other) => other !== name && other.toLowerCase() === lower) ? keepingCase(exact) : exact;
+}
+
 /** The name that an expression of one name stands for; any other expression as it is.
  * @param {string} expression */
 export function plainly(expression) {
-  const inside = /^\^(.*)\$$/su.exec(expression)?.[1] ?? "";
+  const inside = /^(?:\(\?-i\))?\^(.*)\$$/su.exec(expression)?.[1] ?? "";
   const name = inside.replace(/\\(.)/gsu, "$1");
   return inside && literally(name) === inside ? name : expression;
 }

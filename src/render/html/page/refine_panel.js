@@ -5,7 +5,7 @@
 
 import { byId, make } from "./dom.js";
 import { OPERATIONS } from "./refine.js";
-import { expression } from "./search.js";
+import { expression } from "./expression.js";
 
 /** @param {App} app */
 export function refinePanel(app) {
@@ -18,7 +18,7 @@ export function refinePanel(app) {
     const text = operation.value ?? value.value;
     try {
       if (!text) throw new Error("enter an expression first");
-      if (!operation.value) expression(text, true);
+      if (!operation.value) expression(text);
     } catch (error) {
       problem.textContent = error instanceof Error ? error.message : String(error);
       value.focus();

@@ -6,27 +6,6 @@
 import { STEP } from "./steps.js";
 import { isStack } from "./tree.js";
 
-/** Returns true if a search ignores case: unless that was asked for, or it has a capital letter.
- * @param {{ query: string, matchCase: boolean }} state */
-export function ignoresCase({ query, matchCase }) {
-  return !matchCase && !/\p{Lu}/u.test(query.replace(/\\(?:p\W\w+\W|.)/gu, ""));
-}
-
-/** An expression, with `(?i)` in front as fg-filter takes it; throws when it has a mistake.
- * @param {string} text
- * @param {boolean} matchCase */
-export function expression(text, matchCase) {
-  const inline = text.startsWith("(?i)");
-  const source = inline ? text.slice(4) : text;
-  const flags = inline || !matchCase ? "i" : "";
-  try {
-    return new RegExp(source, flags + "u");
-  } catch {
-    // Escapes that mean nothing are let through without "u".
-    return new RegExp(source, flags);
-  }
-}
-
 /** Marks the names that match.
  * @param {Names} names
  * @param {RegExp} regex

@@ -4,8 +4,9 @@
 /** @import { Found } from "./search.js" */
 
 import { byId } from "./dom.js";
+import { expression, ignoresCase } from "./expression.js";
 import { percent } from "./numbers.js";
-import { expression, ignoresCase, matching, measure } from "./search.js";
+import { matching, measure } from "./search.js";
 import { VIEWS } from "./state.js";
 import { atOnce } from "./steps.js";
 
@@ -118,8 +119,8 @@ export class Toolbar {
   /** The matches that there would be if case were ignored. */
   #otherwise() {
     const { names, state, refined } = this.app.model;
-    if (ignoresCase(state)) return "";
-    const { frames } = atOnce(measure(refined, atOnce(matching(names, expression(state.query, false)))));
+    if (ignoresCase(state.query, state.matchCase ? "exact" : "smart")) return "";
+    const { frames } = atOnce(measure(refined, atOnce(matching(names, expression(state.query, "ignored")))));
     return frames ? ` · ${frames.toLocaleString("en")} match${frames === 1 ? "" : "es"} if case is ignored` : "";
   }
 

@@ -7,7 +7,7 @@ function search(term, ignoreCase) {
   view.error = "";
   if (term) {
     try {
-      pattern = new RegExp(term, ignoreCase ? "i" : "");
+      pattern = expression(term, ignoreCase ? "ignored" : "smart");
     } catch (error) {
       // A half-typed expression is ordinary; there is no other way to ask.
       view.error = String(error.message);
@@ -48,11 +48,18 @@ function matchedShare() {
   return sum / zoomed.w;
 }
 
-function showMatched() {
+// Frames that are too narrow to be drawn are not in the file: what matches among them is not known.
+function matchedText() {
+  if (!view.term) return "";
+  if (view.error) return "Bad pattern";
   const share = 100 * matchedShare();
-  ui.matched.textContent = !view.term ? ""
-    : view.error ? "Bad pattern"
-    : "Matched: " + (share > 100 - 1e-9 ? "100" : share.toFixed(1)) + "%";
+  if (share > 100 - 1e-9) return "Matched: 100%";
+  if (!config.leftOut) return "Matched: " + share.toFixed(1) + "%";
+  return share ? "Matched: at least " + share.toFixed(1) + "%" : "Matched: no frame that is drawn";
+}
+
+function showMatched() {
+  ui.matched.textContent = matchedText();
   show(ui.matched, view.term !== "");
   ui.search.textContent = view.term ? "Reset Search" : "Search";
   ui.ignorecase.classList.toggle("on", view.ignoreCase);

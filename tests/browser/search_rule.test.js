@@ -1,0 +1,17 @@
+// The viewers' matcher of names, held against the table that the programs' matcher is held against.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { expression } from "../../src/render/html/page/expression.js";
+
+const cases = JSON.parse(readFileSync(new URL("../search/cases.json", import.meta.url), "utf8"));
+
+for (const { pattern, case: mode, refused, found = [], not = [] } of cases) {
+  test(`${pattern} (${refused ? "refused" : mode ?? "smart"})`, () => {
+    if (refused) return assert.throws(() => expression(pattern, mode), SyntaxError);
+    const regex = expression(pattern, mode);
+    for (const name of found) assert.ok(regex.test(name), `finds ${JSON.stringify(name)}`);
+    for (const name of not) assert.ok(!regex.test(name), `does not find ${JSON.stringify(name)}`);
+  });
+}
