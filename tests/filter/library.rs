@@ -2,7 +2,7 @@
 
 use fg_tools::Profile;
 use fg_tools::filter::{Case, OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
-use fg_tools::profile::{ReadOptions, open::open};
+use fg_tools::reading::{ReadOptions, open};
 
 use super::{filter, text};
 

@@ -13,6 +13,9 @@ use super::minify::minify;
 /// The modules that start the page: they unpack the script.
 const LOADER: &[&str] = &[include_str!("page/sections.js"), include_str!("page/load.js")];
 
+/// The part that SVG pictures have as well: how a search is read.
+const MATCHER: &[&str] = &[include_str!("page/expression.js")];
+
 /// Every module, each after those that it needs while it is loaded.
 const MODULES: &[&str] = &[
     include_str!("page/sections.js"),
@@ -78,12 +81,17 @@ const STYLE: &str = include_str!("page/style.css");
 
 /// Returns the parts of the page that are shortened, by the names of their files. `readable` scripts keep their
 /// names and lines.
-pub(super) fn files(readable: bool) -> [(&'static str, String); 3] {
+pub(super) fn files(readable: bool) -> [(&'static str, String); 4] {
     let script = |modules| {
         let script = joined(modules);
         if readable { script } else { minify(&script) }
     };
-    [("loader.js", script(LOADER)), ("script.js", script(MODULES)), ("style.css", style(STYLE))]
+    [
+        ("loader.js", script(LOADER)),
+        ("script.js", script(MODULES)),
+        ("style.css", style(STYLE)),
+        ("matcher.js", joined(MATCHER)),
+    ]
 }
 
 /// A style sheet without comments and blanks around marks.
@@ -106,7 +114,7 @@ fn style(sheet: &str) -> String {
 }
 
 /// Modules one after another: without comments, imports and the word `export`.
-pub(in crate::render) fn joined(modules: &[&str]) -> String {
+fn joined(modules: &[&str]) -> String {
     let mut text = String::new();
     for module in modules {
         append(module, &mut text);

@@ -21,7 +21,6 @@ pub mod payload;
 mod size;
 mod values;
 
-pub(in crate::render) use bundle::joined;
 use std::io::Write;
 
 use serde_json::Value;

@@ -88,7 +88,7 @@ fn write(drawing: &Drawing<'_>, out: &mut dyn Write) -> Result<()> {
     root(&mut xml, drawing, &page)?;
     xml.start("style")?.attr("type", "text/css").cdata(&[script::STYLE]).end();
     let settings = script::settings(graph, options, page.height)?;
-    xml.start("script")?.attr("type", "text/ecmascript").cdata(&[&settings, &script::viewer()]).end();
+    xml.start("script")?.attr("type", "text/ecmascript").cdata(&[&settings, script::VIEWER]).end();
     background(&mut xml, options, graph.columns, &page)?;
     texts(&mut xml, drawing, &page)?;
     frames::write(&mut xml, drawing, &page)?;

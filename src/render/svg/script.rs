@@ -5,20 +5,15 @@ use std::fmt::Write as _;
 use crate::error::Result;
 use crate::folded::Columns;
 use crate::render::colour::{Palette, UNSURE};
-use crate::render::html::joined;
 use crate::render::layout::Graph;
 use crate::render::{Canvas, Cut, Options};
 use crate::weight::Weight;
 
 /// The script that makes the picture interactive: its parts, as one function that leaves no name
 /// behind. The matcher of names is that of the page.
-pub(super) fn viewer() -> String {
-    format!("{HEAD}{}{PARTS}", joined(&[include_str!("../html/page/expression.js")]))
-}
-
-const HEAD: &str = "(function (config, root) {\n\"use strict\";\n";
-
-const PARTS: &str = concat!(
+pub(super) const VIEWER: &str = concat!(
+    "(function (config, root) {\n\"use strict\";\n",
+    include_str!(concat!(env!("OUT_DIR"), "/matcher.js")),
     include_str!("viewer/view.js"),
     include_str!("viewer/tree.js"),
     include_str!("viewer/text.js"),
@@ -135,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_embedded_keeps_to_its_section() {
-        for embedded in [&viewer()[..], STYLE] {
+        for embedded in [VIEWER, STYLE] {
             assert!(embedded.is_ascii(), "other encodings may be declared");
             for end in ["]]>", "</script", "</style", "<!--"] {
                 assert!(!embedded.contains(end), "{end}");
