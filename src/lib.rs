@@ -74,6 +74,7 @@
 
 #[cfg(feature = "perf-data")]
 mod allocation_trigger;
+pub(crate) mod bytes;
 // The programs' options and `main` functions: public for the binaries only.
 #[cfg(feature = "cli")]
 #[doc(hidden)]

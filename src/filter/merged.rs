@@ -10,6 +10,8 @@ use std::cmp::Ordering;
 use std::io::{BufWriter, Write};
 
 use super::run::StackCount;
+use super::pipeline::StackCount;
+use crate::bytes::{push_varint, varint};
 use crate::error::Result;
 use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix};
 use crate::weight::Weight;
@@ -32,10 +34,10 @@ impl InOrder {
             return false;
         }
         let rest = &stack[same..];
-        number(&mut self.coded, same);
-        number(&mut self.coded, rest.len());
+        push_varint(same as u64, &mut self.coded);
+        push_varint(rest.len() as u64, &mut self.coded);
         self.coded.extend_from_slice(rest);
-        number(&mut self.coded, weights.len());
+        push_varint(weights.len() as u64, &mut self.coded);
         self.coded.extend_from_slice(weights);
         self.last.truncate(same);
         self.last.extend_from_slice(rest);
@@ -60,15 +62,6 @@ impl InOrder {
     }
 }
 
-#[inline]
-fn number(out: &mut Vec<u8>, mut number: usize) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
 /// Reads them back.
 struct Cursor<'a> {
     coded: &'a [u8],
@@ -84,17 +77,8 @@ impl<'a> Cursor<'a> {
         cursor
     }
 
-    fn number(&mut self) -> usize {
-        let (mut value, mut shift) = (0usize, 0);
-        loop {
-            let byte = self.coded[0];
-            self.coded = &self.coded[1..];
-            value |= usize::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                return value;
-            }
-        }
+    fn length(&mut self) -> usize {
+        varint(&mut self.coded).expect("lengths are read as they were written") as usize
     }
 
     fn step(&mut self) {
@@ -102,7 +86,7 @@ impl<'a> Cursor<'a> {
             self.line.clear();
             return;
         }
-        let same = self.number();
+        let same = self.length();
         self.line.truncate(same);
         self.text();
         self.stack = self.line.len();
@@ -112,7 +96,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn text(&mut self) {
-        let len = self.number();
+        let len = self.length();
         let (text, rest) = self.coded.split_at(len);
         self.line.extend_from_slice(text);
         self.coded = rest;

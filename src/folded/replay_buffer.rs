@@ -7,6 +7,7 @@
 use super::order::common_prefix;
 use super::reader::Lines;
 use super::table::StackTable;
+use crate::bytes::{push_varint, varint};
 use crate::error::{Position, Result};
 use crate::input::Source;
 use crate::scan::line_and_semicolons;
@@ -157,12 +158,7 @@ impl ReplayBuffer {
     pub(crate) fn push(&mut self, line: &[u8]) {
         let same = common_prefix(&self.last, line);
         for number in [same, line.len() - same] {
-            let mut rest = number;
-            while rest >= 0x80 {
-                self.coded.push(rest as u8 | 0x80);
-                rest >>= 7;
-            }
-            self.coded.push(rest as u8);
+            push_varint(number as u64, &mut self.coded);
         }
         self.coded.extend_from_slice(&line[same..]);
         self.last.truncate(same);
@@ -174,19 +170,10 @@ impl ReplayBuffer {
         if cursor.at >= self.coded.len() {
             return false;
         }
-        let mut number = || {
-            let (mut value, mut shift) = (0usize, 0);
-            loop {
-                let byte = self.coded[cursor.at];
-                cursor.at += 1;
-                value |= usize::from(byte & 0x7f) << shift;
-                shift += 7;
-                if byte < 0x80 {
-                    return value;
-                }
-            }
-        };
-        let (same, more) = (number(), number());
+        let mut rest = &self.coded[cursor.at..];
+        let mut length = || varint(&mut rest).expect("lengths are read as they were written") as usize;
+        let (same, more) = (length(), length());
+        cursor.at = self.coded.len() - rest.len();
         cursor.line.truncate(same);
         cursor.line.extend_from_slice(&self.coded[cursor.at..cursor.at + more]);
         cursor.at += more;

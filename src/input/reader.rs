@@ -91,10 +91,7 @@ impl Reader {
         let read = Read::take(&mut *self, len).read_to_end(out);
         match read {
             Ok(n) if n as u64 == len => Ok(()),
-            Ok(n) => {
-                let wanted = format!("{len} bytes");
-                Err(Error::malformed(wanted, format!("the end after {n}").as_bytes()).at(self.place()))
-            }
+            Ok(n) => Err(self.too_early(len, n)),
             Err(e) => Err(self.error(e)),
         }
     }
@@ -105,6 +102,49 @@ impl Reader {
     /// The system's or a decoder's.
     pub fn read_full(&mut self, buffer: &mut [u8]) -> crate::Result<usize> {
         super::read_full(self, buffer).map_err(|e| self.error(e))
+    }
+
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// The system's or a decoder's, and an end that comes too early.
+    pub fn array<const N: usize>(&mut self) -> crate::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        let read = self.read_full(&mut bytes)?;
+        if read < N { Err(self.too_early(N as u64, read)) } else { Ok(bytes) }
+    }
+
+    /// The next number of seven bits a byte: [`crate::bytes::varint`].
+    ///
+    /// # Errors
+    /// The system's or a decoder's, an end that comes too early, and a number of more than 64 bits.
+    pub fn varint(&mut self) -> crate::Result<u64> {
+        let begin = self.position;
+        crate::bytes::varint_from(|| self.byte())?.ok_or_else(|| {
+            let place = Position { byte: Some(begin), ..self.place() };
+            Error::malformed("a number of at most 64 bits", b"a longer one").at(place)
+        })
+    }
+
+    /// Replaces `text` by the next text, which ends with a zero that is passed over.
+    ///
+    /// # Errors
+    /// The system's or a decoder's, an end that comes too early, and a text of `limit` bytes or more.
+    pub fn terminated_text(&mut self, limit: u64, text: &mut Vec<u8>) -> crate::Result<()> {
+        text.clear();
+        let read = Read::take(&mut *self, limit).read_until(0, text);
+        read.map_err(|e| self.error(e))?;
+        if text.pop() != Some(0) {
+            let found: &[u8] = if text.len() as u64 + 1 >= limit { b"a longer one" } else { b"the end" };
+            return Err(
+                Error::malformed(format!("a text of less than {limit} bytes"), found).at(self.place())
+            );
+        }
+        Ok(())
+    }
+
+    fn too_early(&self, len: u64, read: usize) -> Error {
+        Error::malformed(format!("{len} bytes"), format!("the end after {read}").as_bytes()).at(self.place())
     }
 
     /// Passes over `len` bytes.
@@ -171,5 +211,34 @@ mod tests {
         }
         assert!(!lines.line(&mut out).unwrap());
         assert!(all.skip(1).is_err() && all.byte().is_err() && all.is_at_end().unwrap());
+    }
+
+    #[test]
+    fn numbers_and_texts_are_placed_where_they_are_damaged() {
+        let mut bytes = reader(b"\x80\x01\x01\x02abc\0de");
+        let mut text = b"before".to_vec();
+        assert_eq!((bytes.varint().unwrap(), bytes.array().unwrap()), (128, [1, 2]));
+        bytes.terminated_text(4, &mut text).unwrap();
+        assert_eq!(text, b"abc");
+        let error = |error: Error| error.to_string();
+        assert_eq!(
+            error(bytes.terminated_text(9, &mut text).unwrap_err()),
+            "test: byte 10: expected a text of less than 9 bytes, found \"the end\""
+        );
+        assert_eq!(
+            error(reader(b"abc\0").terminated_text(3, &mut text).unwrap_err()),
+            "test: byte 3: expected a text of less than 3 bytes, found \"a longer one\""
+        );
+        assert_eq!(
+            error(reader(b"abc").array::<4>().unwrap_err()),
+            "test: byte 3: expected 4 bytes, found \"the end after 3\""
+        );
+        let mut long = reader(&[&b"x"[..], &[0xff; 11]].concat());
+        long.byte().unwrap();
+        assert_eq!(
+            error(long.varint().unwrap_err()),
+            "test: byte 1: expected a number of at most 64 bits, found \"a longer one\""
+        );
+        assert!(reader(&[0x80]).varint().is_err());
     }
 }

@@ -1,8 +1,12 @@
 //! Durations and weights of samples, by number: most samples of a recording have the same ones, and a number takes four bytes
 //! of 56.
 
+use crate::bytes::{push_varint, push_varint_128, varint, varint_128};
 use crate::folded::{Interner, Weights};
 use crate::weight::Weight;
+
+/// Measures are read back as they were written.
+const WHOLE: &str = "a measure holds three numbers";
 
 /// The durations and weights of samples.
 #[derive(Default)]
@@ -28,12 +32,12 @@ impl Measures {
         }
         let Measure { duration, weights } = measure;
         self.text.clear();
-        write_number(duration.into(), &mut self.text);
+        push_varint(duration, &mut self.text);
         for weight in [weights.value, weights.before] {
             let decimals = weight.decimals();
             let mantissa = weight.units(decimals).expect("a weight has as many decimals as it has");
             self.text.push(decimals);
-            write_number(((mantissa << 1) ^ (mantissa >> 127)) as u128, &mut self.text);
+            push_varint_128(((mantissa << 1) ^ (mantissa >> 127)) as u128, &mut self.text);
         }
         let number = self.texts.key(&self.text);
         self.last = Some((measure, number));
@@ -43,10 +47,10 @@ impl Measures {
     /// The measure of a number.
     pub(super) fn get(&self, number: u32) -> Measure {
         let mut text = self.texts.name(number);
-        let duration = read_number(&mut text) as u64;
+        let duration = varint(&mut text).expect(WHOLE);
         let mut weight = || {
             let decimals = text.split_off_first().copied().unwrap_or(0);
-            let mantissa = read_number(&mut text);
+            let mantissa = varint_128(&mut text).expect(WHOLE);
             Weight::from_parts((mantissa >> 1) as i128 ^ -((mantissa & 1) as i128), decimals)
         };
         Measure { duration, weights: Weights { value: weight(), before: weight() } }
@@ -56,26 +60,6 @@ impl Measures {
     pub(super) fn all(&self) -> impl Iterator<Item = Measure> {
         (0..self.texts.len() as u32).map(|number| self.get(number))
     }
-}
-
-fn write_number(mut number: u128, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn read_number(text: &mut &[u8]) -> u128 {
-    let (mut number, mut shift) = (0, 0);
-    while let Some(&byte) = text.split_off_first() {
-        number |= u128::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            break;
-        }
-        shift += 7;
-    }
-    number
 }
 
 #[cfg(test)]

@@ -16,12 +16,14 @@ use flate2::{Compression, write::GzEncoder};
 use super::exchange::encoding::{bytes, number, varint};
 use super::exchange::facts::{FRAMES_COMMENT, comments, nanos, value_type};
 use super::exchange::pprof::field;
+use super::exchange::encoding::{bytes, number};
 use super::exchange::{self, Tables};
 use super::format::takes;
 use super::path::Path;
 use super::shown_places::ShownPlaces;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
+use crate::bytes::push_varint;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Interner, Known, Visitor, WalkSummary, Weights};
 use crate::profile::Profile;
@@ -145,13 +147,13 @@ impl Visitor for Pprof<'_> {
         }
         self.part.clear();
         for &frame in self.path.open.iter().rev() {
-            varint(u64::from(frame) + 1, &mut self.part);
+            push_varint(u64::from(frame) + 1, &mut self.part);
         }
         bytes(1, &self.part, &mut self.message);
         let value = self.value(weights.value)?;
         let before = if self.columns == Columns::Two { Some(self.value(weights.before)?) } else { None };
         self.part.clear();
-        before.into_iter().chain([value]).for_each(|value| varint(value, &mut self.part));
+        before.into_iter().chain([value]).for_each(|value| push_varint(value, &mut self.part));
         bytes(2, &self.part, &mut self.message);
         self.write(field::SAMPLE)
     }

@@ -4,6 +4,7 @@
 //! the rest of the module never meets an offset that has not been checked by [`Data::read`].
 
 use super::data::Data;
+use crate::bytes::{ByteOrder, Cursor};
 
 pub(super) const SHT_SYMTAB: u32 = 2;
 pub(super) const SHT_NOTE: u32 = 7;
@@ -75,47 +76,42 @@ pub(super) struct Section {
     pub(super) entry_size: u64,
 }
 
-/// Reads numbers one after the other; `None` at the end.
+/// ELF's numbers: those of a [`Cursor`], and addresses, which are as wide as the file says.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
-    bytes: &'a [u8],
-    format: Format,
+    cursor: Cursor<'a>,
+    wide: bool,
 }
 
 impl<'a> Fields<'a> {
     pub(super) fn new(bytes: &'a [u8], format: Format) -> Self {
-        Fields { bytes, format }
+        let order = if format.little { ByteOrder::Little } else { ByteOrder::Big };
+        Fields { cursor: Cursor::new(bytes, order), wide: format.wide }
     }
 
     pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (first, rest) = self.bytes.split_first_chunk::<N>()?;
-        self.bytes = rest;
-        Some(*first)
+        self.cursor.array()
     }
 
     pub(super) fn skip(&mut self, count: usize) -> Option<()> {
-        self.bytes = self.bytes.get(count..)?;
-        Some(())
+        self.cursor.skip(count)
     }
 
     pub(super) fn half(&mut self) -> Option<u16> {
-        let bytes = self.take()?;
-        Some(if self.format.little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
+        self.cursor.u16()
     }
 
     pub(super) fn word(&mut self) -> Option<u32> {
-        let bytes = self.take()?;
-        Some(if self.format.little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+        self.cursor.u32()
     }
 
     pub(super) fn double(&mut self) -> Option<u64> {
-        let bytes = self.take()?;
-        Some(if self.format.little { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) })
+        self.cursor.u64()
     }
 
     /// An address, offset or size: as wide as the file says.
     pub(super) fn address(&mut self) -> Option<u64> {
-        if self.format.wide { self.double() } else { self.word().map(u64::from) }
+        if self.wide { self.double() } else { self.word().map(u64::from) }
     }
 }
 
@@ -225,7 +221,7 @@ impl Elf {
 
 impl Segment {
     fn parse(mut fields: Fields<'_>) -> Option<Segment> {
-        let wide = fields.format.wide;
+        let wide = fields.wide;
         let kind = fields.word()?;
         let mut flags = if wide { fields.word()? } else { 0 };
         let offset = fields.address()?;

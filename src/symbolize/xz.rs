@@ -9,6 +9,8 @@ use std::io::Read;
 
 use lzma_rust2::Lzma2Reader;
 
+use crate::bytes::varint;
+
 pub(super) const MAGIC: &[u8] = b"\xfd7zXZ\0";
 
 /// The length of a check, by its number in the header.
@@ -43,10 +45,10 @@ fn dictionary_size(header: &[u8]) -> Option<u64> {
     // Compressed and uncompressed size may be given.
     for bit in [0x40, 0x80] {
         if flags & bit != 0 {
-            number(&mut rest)?;
+            varint(&mut rest)?;
         }
     }
-    if flags & 3 != 0 || number(&mut rest)? != LZMA2 || number(&mut rest)? != 1 {
+    if flags & 3 != 0 || varint(&mut rest)? != LZMA2 || varint(&mut rest)? != 1 {
         return None;
     }
     // Mantissa and exponent: 4 kB, 6 kB, 8 kB, 12 kB, …
@@ -55,20 +57,6 @@ fn dictionary_size(header: &[u8]) -> Option<u64> {
         bits @ 0..40 => Some(u64::from(2 | bits & 1) << (bits / 2 + 11)),
         _ => None,
     }
-}
-
-/// Seven bits a byte, the lowest first.
-fn number(rest: &mut &[u8]) -> Option<u64> {
-    let mut sum = 0;
-    for shift in (0..63).step_by(7) {
-        let (&byte, behind) = rest.split_first()?;
-        *rest = behind;
-        sum |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(sum);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 use std::io::Read;
 use std::rc::Rc;
 
+use crate::bytes::varint_128;
 use crate::collapse::kit::base64;
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::kit::values::Values;
@@ -568,20 +569,12 @@ fn small_numbers(page: &[u8], name: &str) -> Result<Vec<u32>> {
 fn numbers(page: &[u8], name: &str) -> Result<Option<Vec<u128>>> {
     let Some(bytes) = section(page, name)? else { return Ok(None) };
     let mut numbers = Vec::new();
-    let (mut value, mut shift) = (0u128, 0u32);
-    for byte in bytes {
-        let digits = u128::from(byte & 0x7f);
-        if shift > 126 || (shift > 121 && digits >> (127 - shift) > 0) {
-            return Err(damaged());
-        }
-        value |= digits << shift;
-        shift += 7;
-        if byte < 0x80 {
-            numbers.push(value);
-            (value, shift) = (0, 0);
-        }
+    let mut rest = &bytes[..];
+    while !rest.is_empty() {
+        let number = varint_128(&mut rest).filter(|number| i128::try_from(*number).is_ok());
+        numbers.push(number.ok_or_else(damaged)?);
     }
-    if shift > 0 { Err(damaged()) } else { Ok(Some(numbers)) }
+    Ok(Some(numbers))
 }
 
 /// The bytes of a section, if there is one of this name.

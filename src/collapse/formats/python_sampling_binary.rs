@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use ruzstd::decoding::StreamingDecoder;
 
+use crate::bytes::{ByteOrder, varint_from, zigzag};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
@@ -96,7 +97,7 @@ impl Collapser for PythonSamplingBinary {
 
 /// The header: byte order, clock, counts and the places of the tables.
 struct Header {
-    is_big: bool,
+    order: ByteOrder,
     start: u64,
     interval: u64,
     samples: u64,
@@ -108,11 +109,12 @@ struct Header {
 impl Header {
     /// Reads the header; a recording that was not ended has none.
     fn read(bytes: &[u8]) -> Option<Header> {
-        let is_big = bytes.starts_with(BIG);
-        if !is_big && !bytes.starts_with(LITTLE) {
-            return None;
-        }
-        let number = |at: usize, len: usize| number(&bytes[at..at + len], is_big);
+        let order = match bytes {
+            _ if bytes.starts_with(BIG) => ByteOrder::Big,
+            _ if bytes.starts_with(LITTLE) => ByteOrder::Little,
+            _ => return None,
+        };
+        let number = |at: usize, len: usize| order.unsigned(&bytes[at..at + len]);
         let _version = number(4, 4);
         // Behind Python's version. Later writers count samples in eight bytes: offsets read from the wrong place are huge.
         let headers = [4, 8].into_iter().filter_map(|count| {
@@ -122,7 +124,7 @@ impl Header {
             let is_sane =
                 HEADER as u64 <= strings && strings <= frames && frames < 1 << 48 && compression <= 1;
             is_sane.then(|| Header {
-                is_big,
+                order,
                 start: number(12, 8),
                 interval: number(20, 8),
                 samples: number(28, count),
@@ -135,15 +137,9 @@ impl Header {
     }
 }
 
-/// A number of the machine that wrote it.
-fn number(bytes: &[u8], is_big: bool) -> u64 {
-    let digit = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
-    if is_big { bytes.iter().fold(0, digit) } else { bytes.iter().rev().fold(0, digit) }
-}
-
 /// The stacks of all threads, by the numbers of their frames.
 struct Samples {
-    is_big: bool,
+    order: ByteOrder,
     stacks: Trie,
     threads: HashMap<(u64, u64), State>,
     /// The numbers of threads, by the order in which they come first.
@@ -166,7 +162,7 @@ impl Samples {
     fn new(header: &Header, options: &Options, sink: &dyn Sink) -> Samples {
         let contexts = sink.wants().contexts || options.shows_threads(true);
         Samples {
-            is_big: header.is_big,
+            order: header.order,
             stacks: Trie::new(contexts),
             threads: HashMap::new(),
             owners: Vec::new(),
@@ -214,7 +210,7 @@ impl Samples {
                 return Ok(Ok(()));
             }
             bytes.read_exact(&mut head[1..])?;
-            let key = (number(&head[..8], self.is_big), number(&head[8..12], self.is_big));
+            let key = (self.order.unsigned(&head[..8]), self.order.unsigned(&head[8..12]));
             let next = self.owners.len() as u32;
             let fresh = State { owner: next, time: start, stack: Vec::new(), path: Trie::ROOT };
             let state = self.threads.entry(key).or_insert(fresh);
@@ -319,17 +315,10 @@ fn byte(bytes: &mut impl Read) -> std::io::Result<u8> {
     Ok(byte[0])
 }
 
-/// Reads a number of seven bits in each byte, the least first.
+/// Reads a [`crate::bytes::varint`].
 fn varint(bytes: &mut impl Read) -> std::io::Result<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let byte = byte(bytes)?;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Ok(number);
-        }
-    }
-    Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a number that is too long"))
+    varint_from(|| byte(bytes))?
+        .ok_or_else(|| std::io::Error::new(std::io::ErrorKind::InvalidData, "a number that is too long"))
 }
 
 /// The frames of a recording, and their texts.
@@ -349,25 +338,24 @@ impl Frames<'_> {
     /// Reads the tables and the end; `None` where they are damaged or cut off.
     fn read<'b>(bytes: &'b [u8], header: &Header) -> Option<Frames<'b>> {
         let (tables, footer) = bytes.split_at_checked(bytes.len().checked_sub(FOOTER)?)?;
-        let stated = number(&footer[8..16], header.is_big);
+        let stated = header.order.unsigned(&footer[8..16]);
         let (mut texts, mut frames) =
             tables.split_at_checked(usize::try_from(header.frames - header.strings).ok()?)?;
         if stated != header.strings + bytes.len() as u64 {
             return None;
         }
         let mut strings = Vec::new();
-        for _ in 0..number(&footer[..4], header.is_big) {
+        for _ in 0..header.order.unsigned(&footer[..4]) {
             let len = usize::try_from(varint(&mut texts).ok()?).ok()?;
             let (text, rest) = texts.split_at_checked(len)?;
             strings.push(text);
             texts = rest;
         }
         let mut all = Vec::new();
-        for _ in 0..number(&footer[4..8], header.is_big) {
+        for _ in 0..header.order.unsigned(&footer[4..8]) {
             let mut next = || varint(&mut frames).ok();
             let (file, function) = (usize::try_from(next()?).ok()?, usize::try_from(next()?).ok()?);
-            let line = next()?;
-            let line = (line >> 1).cast_signed() ^ -((line & 1).cast_signed());
+            let line = zigzag(next()?);
             // The last line, both columns, and the instruction.
             for _ in 0..3 {
                 next()?;

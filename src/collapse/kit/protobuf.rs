@@ -1,6 +1,7 @@
 //! The wire format of protocol buffers, as far as profile.proto needs it: tags, varints, and
 //! fields of a stated length (protobuf.dev/programming-guides/encoding).
 
+use crate::bytes::{Cursor, varint};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Reader;
 
@@ -29,52 +30,24 @@ impl<'a> Iterator for Fields<'a> {
         if self.0.is_empty() {
             return None;
         }
-        let field = field(&mut self.0);
-        if field.is_none() {
-            self.0 = &[];
-        }
+        let mut bytes = Cursor::little(self.0);
+        let field = field(&mut bytes);
+        self.0 = if field.is_some() { bytes.rest() } else { &[] };
         Some(field)
     }
 }
 
-fn field<'a>(bytes: &mut &'a [u8]) -> Option<(u32, Content<'a>)> {
-    let tag = varint(bytes)?;
+fn field<'a>(bytes: &mut Cursor<'a>) -> Option<(u32, Content<'a>)> {
+    let tag = bytes.varint()?;
     let number = u32::try_from(tag >> 3).ok().filter(|number| *number > 0)?;
     let content = match tag & 7 {
-        0 => Content::Number(varint(bytes)?),
-        1 => fixed::<8>(bytes)?,
-        2 => {
-            let len = usize::try_from(varint(bytes)?).ok()?;
-            let (content, rest) = bytes.split_at_checked(len)?;
-            *bytes = rest;
-            Content::Bytes(content)
-        }
-        5 => fixed::<4>(bytes)?,
+        0 => Content::Number(bytes.varint()?),
+        1 => Content::Fixed(bytes.u64()?),
+        2 => Content::Bytes(bytes.varint_counted()?),
+        5 => Content::Fixed(bytes.u32()?.into()),
         _ => return None,
     };
     Some((number, content))
-}
-
-fn fixed<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<Content<'a>> {
-    let (own, rest) = bytes.split_first_chunk::<LEN>()?;
-    *bytes = rest;
-    Some(Content::Fixed(own.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))))
-}
-
-/// Takes a varint from the start of `bytes`; `None` if it is cut short or of more than 64 bits.
-pub fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for (at, &byte) in bytes.iter().enumerate().take(10) {
-        if at == 9 && byte > 1 {
-            return None;
-        }
-        value |= u64::from(byte & 0x7f) << (7 * at);
-        if byte < 0x80 {
-            *bytes = &bytes[at + 1..];
-            return Some(value);
-        }
-    }
-    None
 }
 
 /// The numbers in a message by the numbers of their fields.
@@ -108,8 +81,8 @@ pub fn fixed_numbers(content: Content<'_>, mut each: impl FnMut(u64)) -> Option<
     match content {
         Content::Fixed(number) => each(number),
         Content::Bytes(list) if list.len() % 8 == 0 => {
-            let numbers = list.chunks_exact(8);
-            numbers.for_each(|bytes| each(u64::from_le_bytes(bytes.try_into().expect("eight bytes"))));
+            let numbers = Cursor::little(list).u64s(list.len() as u64 / 8)?;
+            numbers.iter().for_each(each);
         }
         _ => return None,
     }
@@ -126,14 +99,14 @@ pub fn read_field(reader: &mut Reader, buffer: &mut Vec<u8>) -> Result<Option<(u
     let place = reader.place();
     let damaged =
         |what: String| Error::malformed("a field of profile.proto", what.as_bytes()).at(place.clone());
-    let tag = read_varint(reader)?;
+    let tag = reader.varint()?;
     let number = u32::try_from(tag >> 3).ok().filter(|number| *number > 0);
     let number = number.ok_or_else(|| damaged(format!("the tag {tag}")))?;
     let value = match tag & 7 {
-        0 => Some(read_varint(reader)?),
+        0 => Some(reader.varint()?),
         1 => reader.skip(8).map(|()| Some(0))?,
         2 => {
-            let len = read_varint(reader)?;
+            let len = reader.varint()?;
             if len > MAX_MESSAGE as u64 {
                 return Err(Error::new(ErrorKind::TooLong { limit: MAX_MESSAGE }, place));
             }
@@ -146,40 +119,9 @@ pub fn read_field(reader: &mut Reader, buffer: &mut Vec<u8>) -> Result<Option<(u
     Ok(Some((number, value)))
 }
 
-fn read_varint(reader: &mut Reader) -> Result<u64> {
-    let place = reader.place();
-    let mut value = 0u64;
-    for at in 0..10 {
-        let byte = reader.byte()?;
-        if at == 9 && byte > 1 {
-            break;
-        }
-        value |= u64::from(byte & 0x7f) << (7 * at);
-        if byte < 0x80 {
-            return Ok(value);
-        }
-    }
-    Err(Error::malformed("a number of at most 64 bits", b"a longer one").at(place))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn varints_are_of_at_most_64_bits() {
-        for (bytes, value) in [
-            (&[0u8][..], Some(0)),
-            (&[0x7f], Some(127)),
-            (&[0x80, 0x01], Some(128)),
-            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], Some(u64::MAX)),
-            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02], None),
-            (&[0x80], None),
-            (&[], None),
-        ] {
-            assert_eq!(varint(&mut &bytes[..]), value, "{bytes:?}");
-        }
-    }
 
     #[test]
     fn there_is_no_field_zero() {

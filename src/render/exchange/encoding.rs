@@ -1,27 +1,20 @@
 //! Writes the wire format of protocol buffers: protobuf.dev/programming-guides/encoding.
 
+use crate::bytes::push_varint;
+
 /// The wire types of fields: a number, 64 bits, or a length and bytes.
 const NUMBER: u64 = 0;
 const FIXED: u64 = 1;
 const LENGTH: u64 = 2;
 
 fn tag(field: u64, kind: u64, out: &mut Vec<u8>) {
-    varint(field << 3 | kind, out);
-}
-
-/// A number in seven bits a byte.
-pub fn varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
+    push_varint(field << 3 | kind, out);
 }
 
 /// A field that is a number.
 pub fn number(field: u64, value: u64, out: &mut Vec<u8>) {
     tag(field, NUMBER, out);
-    varint(value, out);
+    push_varint(value, out);
 }
 
 /// A field that is a number, unless it is 0.
@@ -42,14 +35,14 @@ pub fn fixed(field: u64, value: u64, out: &mut Vec<u8>) {
 /// A field that is a message, a text or several numbers.
 pub fn bytes(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
     tag(field, LENGTH, out);
-    varint(bytes.len() as u64, out);
+    push_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
 
 /// A field of several numbers.
 pub fn packed(field: u64, numbers: impl Iterator<Item = u64>, out: &mut Vec<u8>) {
     let mut list = Vec::new();
-    numbers.for_each(|number| varint(number, &mut list));
+    numbers.for_each(|number| push_varint(number, &mut list));
     if !list.is_empty() {
         bytes(field, &list, out);
     }

@@ -18,7 +18,6 @@
 //! `austin/format/mojo.py` of austin-python 2.4 does (github.com/P403n1x87/austin-python).
 
 use std::collections::HashMap;
-use std::io::{BufRead, Read};
 
 use super::{Clock, Metadata, Mode};
 use crate::collapse::kit::forest::{DEEPEST, MOST};
@@ -112,7 +111,7 @@ impl Events {
     fn begin(&mut self) -> Result<()> {
         let mut magic = Vec::new();
         self.reader.append(3, &mut magic)?;
-        self.version = self.number()?;
+        self.version = self.signed()?;
         if magic != b"MOJ" || !(1..=NEWEST).contains(&self.version) {
             let found = format!("version {}", self.version);
             let error = Error::malformed(format!("MOJO of version 1 to {NEWEST}"), found.as_bytes());
@@ -121,7 +120,8 @@ impl Events {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<i128> {
+    /// Reads a number whose first byte holds a sign and six bits, and the others seven each.
+    fn signed(&mut self) -> Result<i128> {
         /// Keys are addresses mixed to 64 bits.
         const BITS: u32 = 64;
         let first = self.reader.byte()?;
@@ -143,15 +143,7 @@ impl Events {
     }
 
     fn text(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        out.clear();
-        let read = Read::take(&mut self.reader, LONGEST).read_until(0, out);
-        read.map_err(|e| self.reader.error(e))?;
-        if out.pop() != Some(0) {
-            let found: &[u8] = if out.len() as u64 + 1 >= LONGEST { b"a longer one" } else { b"the end" };
-            let error = Error::malformed(format!("a text of less than {LONGEST} bytes"), found);
-            return Err(error.at(self.reader.place()));
-        }
-        Ok(())
+        self.reader.terminated_text(LONGEST, out)
     }
 }
 
@@ -238,30 +230,30 @@ impl<'o> Parser<'o> {
             7 => self.push_plain(b":GC:", sink),
             8 => self.sample().map(|sample| sample.idle = true),
             9 => {
-                let time = Weight::new(self.events.number()?);
+                let time = Weight::new(self.events.signed()?);
                 self.sample().map(|sample| sample.time = Some(time))
             }
             10 => {
-                let memory = Weight::new(self.events.number()?);
+                let memory = Weight::new(self.events.signed()?);
                 self.sample().map(|sample| sample.memory = Some(memory))
             }
             11 => {
-                let (key, mut text) = (self.events.number()?, std::mem::take(&mut self.text));
+                let (key, mut text) = (self.events.signed()?, std::mem::take(&mut self.text));
                 self.events.text(&mut text)?;
                 let pid = self.process();
                 self.strings.insert((pid, key), text.as_slice().into());
                 self.text = text;
                 Ok(())
             }
-            12 | 16 => self.events.number().map(drop),
+            12 | 16 => self.events.signed().map(drop),
             13 => self.repeat(),
             14 => {
-                self.events.number()?;
-                self.events.number()?;
-                self.task_frames = self.events.number()?;
+                self.events.signed()?;
+                self.events.signed()?;
+                self.task_frames = self.events.signed()?;
                 Ok(())
             }
-            15 => self.events.number().and_then(|_| self.events.number()).map(drop),
+            15 => self.events.signed().and_then(|_| self.events.signed()).map(drop),
             other => Err(Error::malformed("the number of a MOJO event", other.to_string().as_bytes())),
         }
     }
@@ -293,8 +285,8 @@ impl<'o> Parser<'o> {
     fn begin(&mut self, sink: &mut dyn Sink) -> Result<()> {
         self.flush(sink)?;
         self.task_frames = 0;
-        let pid = self.events.number()?;
-        let iid = if self.events.version >= 3 { self.events.number()? } else { -1 };
+        let pid = self.events.signed()?;
+        let iid = if self.events.version >= 3 { self.events.signed()? } else { -1 };
         let mut tid = Vec::new();
         self.events.text(&mut tid)?;
         // Hexadecimal here, decimal in austin's text.
@@ -311,12 +303,12 @@ impl<'o> Parser<'o> {
     }
 
     fn define(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        let (key, file, scope) = (self.events.number()?, self.events.number()?, self.events.number()?);
-        let line = self.events.number()?;
+        let (key, file, scope) = (self.events.signed()?, self.events.signed()?, self.events.signed()?);
+        let line = self.events.signed()?;
         if self.events.version >= 2 {
             // The last line and both columns are not needed.
             for _ in 0..3 {
-                self.events.number()?;
+                self.events.signed()?;
             }
         }
         let pid = self.process();
@@ -343,7 +335,7 @@ impl<'o> Parser<'o> {
     }
 
     fn reference(&mut self) -> Result<()> {
-        let key = self.events.number()?;
+        let key = self.events.signed()?;
         let pid = self.sample()?.pid;
         let known = self.frames.get(&(pid, key)).or_else(|| self.frames.get(&(ANY_PROCESS, key)));
         let Some(&frame) = known else {

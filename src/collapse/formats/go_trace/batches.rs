@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use crate::collapse::kit::protobuf::varint;
+use crate::bytes::{Cursor, varint};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Reader};
 
@@ -133,7 +133,7 @@ impl Batches {
                 END_OF_GENERATION => continue,
                 BATCH => self.batch(true, place.clone()),
                 // The number of the experiment comes first.
-                EXPERIMENTAL_BATCH => self.number().and_then(|_| self.batch(false, place.clone())),
+                EXPERIMENTAL_BATCH => self.reader.varint().and_then(|_| self.batch(false, place.clone())),
                 other => {
                     let found = format!("an event of type {other}");
                     return Err(Error::malformed("a batch of events", found.as_bytes()).at(place));
@@ -152,27 +152,13 @@ impl Batches {
 
     fn batch(&mut self, is_known: bool, place: Position) -> Result<Batch> {
         let [generation, thread, time, len] =
-            [self.number()?, self.number()?, self.number()?, self.number()?];
+            [self.reader.varint()?, self.reader.varint()?, self.reader.varint()?, self.reader.varint()?];
         if len > LONGEST_BATCH {
             return Err(Error::new(ErrorKind::TooLong { limit: LONGEST_BATCH as usize }, place));
         }
         let mut data = Vec::new();
         self.reader.append(len, &mut data)?;
         Ok(Batch { generation, thread, time, is_known, data, place })
-    }
-
-    fn number(&mut self) -> Result<u64> {
-        let place = self.reader.place();
-        let (mut bytes, mut len) = ([0; 10], 0);
-        while len < bytes.len() {
-            bytes[len] = self.reader.byte()?;
-            len += 1;
-            if bytes[len - 1] < 0x80 {
-                break;
-            }
-        }
-        varint(&mut &bytes[..len])
-            .ok_or_else(|| Error::malformed("a number of at most 64 bits", b"a longer one").at(place))
     }
 }
 
@@ -199,10 +185,10 @@ impl Generation {
     fn strings(&mut self, bytes: &mut &[u8]) -> Option<()> {
         while !bytes.is_empty() {
             expect(STRING, bytes)?;
-            let (id, len) = (varint(bytes)?, usize::try_from(varint(bytes)?).ok()?);
-            let (text, rest) = bytes.split_at_checked(len)?;
+            let mut entry = Cursor::little(bytes);
+            let (id, text) = (entry.varint()?, entry.varint_counted()?);
             self.strings.insert(id, text.to_vec());
-            *bytes = rest;
+            *bytes = entry.rest();
         }
         Some(())
     }

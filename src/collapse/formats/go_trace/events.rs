@@ -1,6 +1,6 @@
 //! The events of threads: their types, and how many numbers each has.
 
-use crate::collapse::kit::protobuf::varint;
+use crate::bytes::varint;
 
 /// The types that change the state of goroutines, as `internal/trace/tracev2` numbers them.
 pub mod kind {

@@ -115,6 +115,7 @@ impl Goroutines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::push_varint;
     use crate::collapse::tests::collapse_bytes;
     use crate::collapse::{Options, ValueSelection};
 
@@ -123,21 +124,13 @@ mod tests {
         let mut out = b"go 1.23 trace\0\0\0".to_vec();
         for (thread, time, data) in batches {
             let mut bytes = Vec::new();
-            data.iter().for_each(|number| varint(*number, &mut bytes));
+            data.iter().for_each(|number| push_varint(*number, &mut bytes));
             for number in [1, 1, *thread, *time, bytes.len() as u64] {
-                varint(number, &mut out);
+                push_varint(number, &mut out);
             }
             out.extend_from_slice(&bytes);
         }
         out
-    }
-
-    fn varint(mut number: u64, out: &mut Vec<u8>) {
-        while number >= 0x80 {
-            out.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        out.push(number as u8);
     }
 
     /// Goroutine 5 blocks on a channel, is unblocked by another thread, and starts again; a CPU sample. Two units

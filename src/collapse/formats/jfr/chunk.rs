@@ -13,6 +13,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use super::cursor::Cursor;
+use crate::bytes::ByteOrder;
 use crate::error::{Error, Position, Result};
 use crate::input::{Input, Reader, Window, read_at};
 
@@ -42,7 +43,7 @@ pub struct Header {
 impl Header {
     fn read(bytes: &[u8]) -> Option<Header> {
         let bytes: &[u8; HEADER] = bytes.get(..HEADER)?.try_into().ok()?;
-        let long = |at: usize| u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let long = |at: usize| ByteOrder::Big.unsigned(&bytes[at..at + 8]);
         bytes.starts_with(MAGIC).then(|| Header {
             major: u16::from_be_bytes([bytes[4], bytes[5]]),
             size: long(8),

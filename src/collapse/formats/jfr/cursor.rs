@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
-/// A place in the bytes of a chunk. All readers return `None` where the bytes end.
+use crate::bytes::{self, ByteOrder};
+
+/// The values of a chunk: those of [`bytes::Cursor`], compressed or not. All readers return
+/// `None` where the bytes end.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    rest: bytes::Cursor<'a>,
+    /// The offset of the end.
+    end: usize,
     compressed: bool,
 }
 
@@ -24,37 +28,29 @@ pub enum Text<'a> {
 impl<'a> Cursor<'a> {
     /// A cursor at `at`.
     pub fn new(bytes: &'a [u8], at: usize, compressed: bool) -> Cursor<'a> {
-        Cursor { bytes, at, compressed }
+        let rest = bytes.get(at..).unwrap_or_default();
+        Cursor { rest: bytes::Cursor::new(rest, ByteOrder::Big), end: at.max(bytes.len()), compressed }
     }
 
     /// The offset of the next byte.
     pub fn at(&self) -> usize {
-        self.at
+        self.end - self.left()
     }
 
     /// The number of bytes left.
     pub fn left(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
+        self.rest.rest().len()
     }
 
     /// The next byte.
     #[inline]
     pub fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        Some(byte)
+        self.rest.u8()
     }
 
     /// The next `len` bytes.
     pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let bytes = self.bytes.get(self.at..)?.get(..len)?;
-        self.at += len;
-        Some(bytes)
-    }
-
-    /// A number of `size` bytes, the most significant first.
-    fn fixed(&mut self, size: usize) -> Option<u64> {
-        Some(self.take(size)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        self.rest.take(len)
     }
 
     /// A number whose bytes hold seven bits each, the least significant first; the ninth holds eight.
@@ -76,7 +72,7 @@ impl<'a> Cursor<'a> {
         if self.compressed {
             self.compressed().map(|number| number as u16)
         } else {
-            self.fixed(2).map(|n| n as u16)
+            self.rest.u16()
         }
     }
 
@@ -86,14 +82,14 @@ impl<'a> Cursor<'a> {
         if self.compressed {
             self.compressed().map(|number| number as i32)
         } else {
-            self.fixed(4).map(|n| n as i32)
+            self.rest.i32()
         }
     }
 
     /// A `long`, a constant's number among them.
     #[inline]
     pub fn long(&mut self) -> Option<u64> {
-        if self.compressed { self.compressed() } else { self.fixed(8) }
+        if self.compressed { self.compressed() } else { self.rest.u64() }
     }
 
     /// A count or a length, which is not negative.
@@ -114,7 +110,7 @@ impl<'a> Cursor<'a> {
             4 => {
                 let len = self.count()?;
                 // Each takes a byte at least.
-                let mut units = Vec::with_capacity(len.min(self.bytes.len() - self.at));
+                let mut units = Vec::with_capacity(len.min(self.left()));
                 for _ in 0..len {
                     units.push(self.short()?);
                 }

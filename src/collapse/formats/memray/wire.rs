@@ -1,8 +1,6 @@
 //! The numbers and texts of memray's files, in the order in which they stand there.
 
-use std::io::BufRead;
-use std::io::Read;
-
+use crate::bytes::zigzag;
 use crate::error::{Error, Position, Result};
 use crate::input::{Input, Reader};
 
@@ -72,12 +70,7 @@ impl Wire {
     /// # Errors
     /// The end of the input.
     pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let mut bytes = [0; N];
-        let read = self.reader.read_full(&mut bytes)?;
-        if read < N {
-            return Err(self.malformed(&format!("{N} bytes"), format!("the end after {read}")));
-        }
-        Ok(bytes)
+        self.reader.array()
     }
 
     /// A number of 8 bytes.
@@ -101,15 +94,7 @@ impl Wire {
     /// # Errors
     /// The end of the input, and a number of more than 64 bits.
     pub fn varint(&mut self) -> Result<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.reader.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(number);
-            }
-        }
-        Err(self.malformed("a number of 64 bits", "more"))
+        self.reader.varint()
     }
 
     /// A signed number: 0, -1, 1, -2, …
@@ -117,8 +102,7 @@ impl Wire {
     /// # Errors
     /// Those of [`Wire::varint`].
     pub fn signed(&mut self) -> Result<i64> {
-        let number = self.varint()?;
-        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+        self.varint().map(zigzag)
     }
 
     /// A number as its difference from the one before, which it replaces.
@@ -136,11 +120,7 @@ impl Wire {
     /// The end of the input, and texts of more than a megabyte.
     pub fn text(&mut self) -> Result<Vec<u8>> {
         let mut text = Vec::new();
-        let read = Read::take(&mut self.reader, LONGEST).read_until(0, &mut text);
-        read.map_err(|e| self.reader.error(e))?;
-        if text.pop() != Some(0) {
-            return Err(self.malformed("a text with a byte 0 behind it", "none"));
-        }
+        self.reader.terminated_text(LONGEST, &mut text)?;
         Ok(text)
     }
 

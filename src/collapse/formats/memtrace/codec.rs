@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::packets::Fields;
+use crate::bytes::Cursor;
 use crate::collapse::kit::forest::DEEPEST;
 
 /// The number of places in a cache that the check of a packet never names.
@@ -29,19 +29,19 @@ impl Stacks {
     }
 
     /// Reads a stack of `codes` behind the first `shared` locations of the one before; `None` is damage.
-    pub fn read(&mut self, fields: &mut Fields<'_>, shared: usize, codes: usize) -> Option<()> {
+    pub fn read(&mut self, fields: &mut Cursor<'_>, shared: usize, codes: usize) -> Option<()> {
         let mut slot = 0;
         let mut added = Vec::new();
         for _ in 0..codes {
-            let code = fields.short()?;
+            let code = fields.u16()?;
             let next = code >> 2;
             self.slot(slot).1 = next;
             slot = next;
             let predicted = match code & 3 {
                 few @ (0 | 1) => few as u8,
-                2 => fields.byte()?,
+                2 => fields.u8()?,
                 _ => {
-                    self.slot(slot).0 = fields.long()?;
+                    self.slot(slot).0 = fields.u64()?;
                     0
                 }
             };
@@ -82,14 +82,14 @@ const REMEMBERED: usize = 31;
 
 impl Locations {
     /// Reads the code of a location and the functions there, root first; `None` is damage.
-    pub fn read(&mut self, fields: &mut Fields<'_>) -> Option<(u64, Vec<Location>)> {
-        let (code, count) = (fields.long()?, fields.byte()?);
+    pub fn read(&mut self, fields: &mut Cursor<'_>) -> Option<(u64, Vec<Location>)> {
+        let (code, count) = (fields.u64()?, fields.u8()?);
         let locations: Option<Vec<Location>> = (0..count).map(|_| self.location(fields)).collect();
         Some((code, locations?))
     }
 
-    fn location(&mut self, fields: &mut Fields<'_>) -> Option<Location> {
-        let packed = u64::from(fields.int()?) | u64::from(fields.short()?) << 32;
+    fn location(&mut self, fields: &mut Cursor<'_>) -> Option<Location> {
+        let packed = u64::from(fields.u32()?) | u64::from(fields.u16()?) << 32;
         // The columns are between.
         let line = (packed & 0xf_ffff) as u32;
         let (file, function) = ((packed >> 38) as usize & REMEMBERED, (packed >> 43) as usize & REMEMBERED);
@@ -97,7 +97,7 @@ impl Locations {
             self.files.get(file)?;
             self.files[..=file].rotate_right(1);
         } else {
-            let name = fields.text()?.to_vec();
+            let name = fields.terminated_text()?.to_vec();
             // The first version's writer goes on with the functions of the file that is forgotten.
             let functions = if self.files.len() == REMEMBERED { self.files.pop()?.1 } else { Vec::new() };
             self.files.insert(0, (name, functions));
@@ -107,7 +107,7 @@ impl Locations {
             functions.get(function)?;
             functions[..=function].rotate_right(1);
         } else {
-            functions.insert(0, fields.text()?.to_vec());
+            functions.insert(0, fields.terminated_text()?.to_vec());
             functions.truncate(REMEMBERED);
         }
         Some(Location { function: functions[0].clone(), file: file.clone(), line })

@@ -1,5 +1,6 @@
 //! The packets of a trace, and the numbers and texts in them.
 
+use crate::bytes::Cursor;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Reader};
 
@@ -24,55 +25,16 @@ pub struct Packet<'b> {
     pub version: u16,
     /// A place in the cache of the domain, and what stands there when the packet begins.
     pub check: (u16, u16, u64),
-    pub events: Fields<'b>,
+    pub events: Cursor<'b>,
 }
 
-/// Little-endian numbers and texts. All readers return `None` where the bytes end.
-pub struct Fields<'b>(pub &'b [u8]);
-
-impl<'b> Fields<'b> {
-    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (own, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*own)
-    }
-
-    pub fn byte(&mut self) -> Option<u8> {
-        self.bytes().map(u8::from_le_bytes)
-    }
-
-    pub fn short(&mut self) -> Option<u16> {
-        self.bytes().map(u16::from_le_bytes)
-    }
-
-    pub fn int(&mut self) -> Option<u32> {
-        self.bytes().map(u32::from_le_bytes)
-    }
-
-    pub fn long(&mut self) -> Option<u64> {
-        self.bytes().map(u64::from_le_bytes)
-    }
-
-    pub fn float(&mut self) -> Option<f64> {
-        self.bytes().map(f64::from_le_bytes)
-    }
-
-    /// A number of one byte, or of as many as the byte says; those of four and eight have a sign.
-    pub fn number(&mut self) -> Option<i64> {
-        match self.byte()? {
-            253 => self.short().map(i64::from),
-            254 => self.int().map(|number| i64::from(number.cast_signed())),
-            255 => self.long().map(u64::cast_signed),
-            small => Some(small.into()),
-        }
-    }
-
-    /// A text that ends in a zero.
-    pub fn text(&mut self) -> Option<&'b [u8]> {
-        let end = memchr::memchr(0, self.0)?;
-        let (text, rest) = self.0.split_at(end);
-        self.0 = &rest[1..];
-        Some(text)
+/// Takes a number of one byte, or of as many as the byte says; those of four and eight have a sign.
+pub fn take_number(fields: &mut Cursor<'_>) -> Option<i64> {
+    match fields.u8()? {
+        253 => fields.u16().map(i64::from),
+        254 => fields.i32().map(i64::from),
+        255 => fields.u64().map(u64::cast_signed),
+        small => Some(small.into()),
     }
 }
 
@@ -102,7 +64,7 @@ impl Packets {
             self.cut = (read > 0).then_some(self.reader.position());
             return Ok(None);
         }
-        let bits = Fields(&self.buffer[MAGIC.len()..]).int().expect("a header has these bytes");
+        let bits = Cursor::little(&self.buffer[MAGIC.len()..]).u32().expect("a header has these bytes");
         let size = bits as usize / 8;
         if !self.buffer.starts_with(MAGIC) || size < START {
             return Err(Error::malformed("a packet of memtrace", &self.buffer[..8]).at(place));
@@ -129,12 +91,12 @@ impl Packets {
 
 impl<'b> Packet<'b> {
     fn read(bytes: &'b [u8]) -> Option<Packet<'b>> {
-        let mut fields = Fields(&bytes[8..]);
-        let (begin, end, _flush, version) = (fields.long()?, fields.long()?, fields.int()?, fields.short()?);
-        let process = fields.long()?;
-        let domain = if version >= 3 { fields.short()? } else { 0 };
-        let check = (fields.short()?, fields.short()?, fields.long()?);
-        let objects = (fields.long()?, fields.long()?);
+        let mut fields = Cursor::little(&bytes[8..]);
+        let (begin, end, _flush, version) = (fields.u64()?, fields.u64()?, fields.u32()?, fields.u16()?);
+        let process = fields.u64()?;
+        let domain = if version >= 3 { fields.u16()? } else { 0 };
+        let check = (fields.u16()?, fields.u16()?, fields.u64()?);
+        let objects = (fields.u64()?, fields.u64()?);
         let is_sane = (1..=VERSION).contains(&version) && begin <= end && objects.0 <= objects.1;
         is_sane.then_some(Packet { begin, end, objects, process, domain, version, check, events: fields })
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use super::codec::{Location, Locations, Stacks};
-use super::packets::{Fields, Packet};
+use super::packets::{Packet, take_number};
+use crate::bytes::Cursor;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming;
 use crate::collapse::kit::trie::{PathId, Trie};
@@ -106,12 +107,12 @@ impl Recording {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`], and stacks that would fill the memory.
     pub fn packet(&mut self, packet: &Packet<'_>) -> Result<Option<()>> {
-        let mut events = Fields(packet.events.0);
-        self.read += events.0.len() as u64;
+        let mut events = packet.events;
+        self.read += events.rest().len() as u64;
         let Some(info) = &self.info else {
             let is_info = event(packet, &mut events).is_some_and(|(kind, _)| kind == INFO);
             self.info = is_info.then(|| Info::read(packet, &mut events)).flatten();
-            return Ok(self.info.as_ref().filter(|_| events.0.is_empty()).map(|_| ()));
+            return Ok(self.info.as_ref().filter(|_| events.is_empty()).map(|_| ()));
         };
         if info.process != packet.process {
             self.foreign += 1;
@@ -122,7 +123,7 @@ impl Recording {
             return Ok(None);
         }
         let mut object = packet.objects.0;
-        while !events.0.is_empty() {
+        while !events.is_empty() {
             let Some((kind, time)) = event(packet, &mut events) else { return Ok(None) };
             if self.event(kind, time, packet.domain, &mut object, &mut events)?.is_none() {
                 return Ok(None);
@@ -137,7 +138,7 @@ impl Recording {
         time: u64,
         domain: u16,
         object: &mut u64,
-        fields: &mut Fields<'_>,
+        fields: &mut Cursor<'_>,
     ) -> Result<Option<()>> {
         self.last = self.last.max(time);
         let mut read = || {
@@ -147,9 +148,9 @@ impl Recording {
                     self.locations.insert(code, locations);
                 }
                 // An object that survives the minor heap is still there.
-                PROMOTION => _ = fields.number()?,
+                PROMOTION => _ = take_number(fields)?,
                 COLLECTION => {
-                    let before = fields.number()?;
+                    let before = take_number(fields)?;
                     self.live.remove(&object.wrapping_sub(1).wrapping_sub(before.cast_unsigned()));
                 }
                 _ => return None,
@@ -170,15 +171,15 @@ impl Recording {
     }
 
     /// Reads an allocation: its number of samples and its source. The stack is then the last one of the domain.
-    fn stack(&mut self, is_long: bool, domain: u16, fields: &mut Fields<'_>) -> Option<(u64, u8)> {
+    fn stack(&mut self, is_long: bool, domain: u16, fields: &mut Cursor<'_>) -> Option<(u64, u8)> {
         let (mut samples, mut source) = (1, 0);
         if is_long {
-            let _words = fields.number()?;
-            samples = u64::try_from(fields.number()?).ok()?;
-            source = fields.byte()?;
+            let _words = take_number(fields)?;
+            samples = u64::try_from(take_number(fields)?).ok()?;
+            source = fields.u8()?;
         }
-        let shared = usize::try_from(fields.number()?).ok()?;
-        let codes = if is_long { usize::from(fields.short()?) } else { usize::from(fields.byte()?) };
+        let shared = usize::try_from(take_number(fields)?).ok()?;
+        let codes = if is_long { usize::from(fields.u16()?) } else { usize::from(fields.u8()?) };
         self.domains.get_mut(&domain)?.stacks.read(fields, shared, codes)?;
         (usize::from(source) < SOURCES.len()).then_some((samples, source))
     }
@@ -316,8 +317,8 @@ impl Recording {
 }
 
 /// The kind of the next event, and its time; `None` if that is not within the packet's.
-fn event(packet: &Packet<'_>, fields: &mut Fields<'_>) -> Option<(u32, u64)> {
-    let code = fields.int()?;
+fn event(packet: &Packet<'_>, fields: &mut Cursor<'_>) -> Option<(u32, u64)> {
+    let code = fields.u32()?;
     let mut time = (packet.begin & !TIME) | u64::from(code) & TIME;
     if time < packet.begin {
         time = time.checked_add(TIME + 1)?;
@@ -326,11 +327,11 @@ fn event(packet: &Packet<'_>, fields: &mut Fields<'_>) -> Option<(u32, u64)> {
 }
 
 impl Info {
-    fn read(packet: &Packet<'_>, fields: &mut Fields<'_>) -> Option<Info> {
-        let (rate, bits) = (fields.float()?, fields.byte()?);
-        let (command, host, _runtime) = (fields.text()?, fields.text()?, fields.text()?);
-        let process = fields.long()?;
-        let context = if packet.version >= 2 { fields.text()? } else { b"" };
+    fn read(packet: &Packet<'_>, fields: &mut Cursor<'_>) -> Option<Info> {
+        let (rate, bits) = (fields.f64()?, fields.u8()?);
+        let (command, host, _runtime) = (fields.terminated_text()?, fields.terminated_text()?, fields.terminated_text()?);
+        let process = fields.u64()?;
+        let context = if packet.version >= 2 { fields.terminated_text()? } else { b"" };
         let period = f64::from(bits / 8) / rate;
         // Of each word with this probability: the bytes between two samples.
         let is_sane = rate > 0.0 && rate <= 1.0 && matches!(bits, 32 | 64) && period < 1e15;

@@ -180,8 +180,6 @@ impl Objects {
     }
 
     fn int(&mut self) -> Result<u64> {
-        let mut bytes = Vec::new();
-        self.reader.append(4, &mut bytes)?;
-        Ok(u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes"))))
+        self.reader.array().map(|bytes| u32::from_le_bytes(bytes).into())
     }
 }

@@ -1,7 +1,7 @@
 //! Events in a block, whose headers are deltas of the one before, and the fields of their payloads.
 
 use super::blocks::Layout;
-use crate::collapse::kit::protobuf::varint;
+use crate::bytes::{Cursor, varint};
 
 /// The bits of a header's first byte.
 const METADATA: u8 = 1;
@@ -32,59 +32,6 @@ pub struct Header {
     length: u32,
 }
 
-/// Little-endian numbers and texts. All readers return `None` where the bytes end.
-pub struct Payload<'b>(pub &'b [u8]);
-
-impl<'b> Payload<'b> {
-    /// The next `len` bytes.
-    pub fn take(&mut self, len: usize) -> Option<&'b [u8]> {
-        let (own, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(own)
-    }
-
-    /// A `short`.
-    pub fn short(&mut self) -> Option<u16> {
-        self.take(2).map(|bytes| u16::from_le_bytes(bytes.try_into().expect("two bytes")))
-    }
-
-    /// An `int`.
-    pub fn int(&mut self) -> Option<u32> {
-        self.take(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")))
-    }
-
-    /// A `long`.
-    pub fn long(&mut self) -> Option<u64> {
-        self.take(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
-    }
-
-    /// A number of as many bytes as it takes.
-    pub fn number(&mut self) -> Option<u64> {
-        varint(&mut self.0)
-    }
-
-    /// A text in UTF-8 behind its length.
-    pub fn utf8(&mut self) -> Option<&'b [u8]> {
-        let len = usize::try_from(self.number()?).ok()?;
-        self.take(len)
-    }
-
-    /// A text in UTF-8 behind its length of two bytes.
-    pub fn short_utf8(&mut self) -> Option<&'b [u8]> {
-        let len = self.short()?;
-        self.take(len.into())
-    }
-
-    /// A text in UTF-16 that ends in a zero.
-    pub fn text(&mut self) -> Option<String> {
-        let end = self.0.chunks_exact(2).position(|unit| unit == [0, 0])?;
-        let units: Vec<u16> =
-            self.0[..end * 2].chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
-        self.0 = &self.0[end * 2 + 2..];
-        Some(String::from_utf16_lossy(&units))
-    }
-}
-
 /// Calls `each` with the events of a block and their payloads. `None` where the block is damaged, or `each` finds it
 /// to be.
 pub fn read<'b>(
@@ -92,8 +39,8 @@ pub fn read<'b>(
     layout: Layout,
     mut each: impl FnMut(&Header, &'b [u8]) -> Option<()>,
 ) -> Option<()> {
-    let mut start = Payload(bytes);
-    let (size, flags) = (start.short()?, start.short()?);
+    let mut start = Cursor::little(bytes);
+    let (size, flags) = (start.u16()?, start.u16()?);
     let mut rest = bytes.get(usize::from(size).max(4)..)?;
     let is_compressed = flags & 1 != 0;
     let mut header = Header::default();
@@ -153,18 +100,18 @@ impl Header {
 
     /// Reads a header with all fields, and takes its payload and the padding behind it.
     fn plain<'b>(&mut self, bytes: &mut &'b [u8], at: usize, layout: Layout) -> Option<&'b [u8]> {
-        let mut fields = Payload(bytes);
-        let size = usize::try_from(fields.int()?).ok()?;
+        let mut fields = Cursor::little(bytes);
+        let size = usize::try_from(fields.u32()?).ok()?;
         // The highest bit says that the events are sorted.
-        self.metadata = fields.int()? & !(1 << 31);
-        self.sequence = fields.int()?;
-        self.thread = fields.long()?;
-        self.capture_thread = fields.long()?;
-        fields.int()?;
-        self.stack = fields.int()?;
-        self.time = fields.long()?;
+        self.metadata = fields.u32()? & !(1 << 31);
+        self.sequence = fields.u32()?;
+        self.thread = fields.u64()?;
+        self.capture_thread = fields.u64()?;
+        fields.u32()?;
+        self.stack = fields.u32()?;
+        self.time = fields.u64()?;
         fields.take(if layout == Layout::V6 { 4 } else { 2 * GUID })?;
-        let length = usize::try_from(fields.int()?).ok()?;
+        let length = usize::try_from(fields.u32()?).ok()?;
         let payload = fields.take(length)?;
         let mut end = (at + 4).checked_add(size)?;
         if layout == Layout::V4 {

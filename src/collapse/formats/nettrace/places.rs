@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::events::Payload;
+use crate::bytes::Cursor;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::{Options, Sink};
@@ -50,10 +50,10 @@ impl Places {
 
     /// Reads a method of a process.
     pub fn method(&mut self, process: u64, payload: &[u8]) -> Option<()> {
-        let mut fields = Payload(payload);
-        let (_, module, start, size) = (fields.long()?, fields.long()?, fields.long()?, fields.int()?);
+        let mut fields = Cursor::little(payload);
+        let (_, module, start, size) = (fields.u64()?, fields.u64()?, fields.u64()?, fields.u32()?);
         fields.take(8)?;
-        let (namespace, name) = (fields.text()?, fields.text()?);
+        let (namespace, name) = (fields.terminated_utf16()?, fields.terminated_utf16()?);
         let name = if namespace.is_empty() { name } else { format!("{namespace}.{name}") };
         let end = start.saturating_add(size.into());
         self.functions.push(Function { process, start, end, name: Name::Method(name, module) });
@@ -62,10 +62,10 @@ impl Places {
 
     /// Reads a module.
     pub fn module(&mut self, payload: &[u8]) -> Option<()> {
-        let mut fields = Payload(payload);
-        let module = fields.long()?;
+        let mut fields = Cursor::little(payload);
+        let module = fields.u64()?;
         fields.take(16)?;
-        let path = fields.text()?;
+        let path = fields.terminated_utf16()?;
         let name = path.rsplit(['/', '\\']).next().unwrap_or(&path).to_owned();
         self.modules.insert(module, name);
         Some(())
@@ -73,23 +73,23 @@ impl Places {
 
     /// Reads a mapping, of the process that it names or of the event's.
     pub fn mapping(&mut self, mut process: u64, names_process: bool, payload: &[u8]) -> Option<()> {
-        let mut fields = Payload(payload);
-        let number = fields.number()?;
+        let mut fields = Cursor::little(payload);
+        let number = fields.varint()?;
         if names_process {
-            process = fields.number()?;
+            process = fields.varint()?;
         }
-        let (start, end, _offset) = (fields.number()?, fields.number()?, fields.number()?);
-        self.mapping_files.insert(number, fields.short_utf8()?.to_vec());
+        let (start, end, _offset) = (fields.varint()?, fields.varint()?, fields.varint()?);
+        self.mapping_files.insert(number, fields.u16_counted()?.to_vec());
         self.mappings.push(Mapping { process, start, end, number });
         Some(())
     }
 
     /// Reads a symbol of a process.
     pub fn symbol(&mut self, process: u64, payload: &[u8]) -> Option<()> {
-        let mut fields = Payload(payload);
+        let mut fields = Cursor::little(payload);
         let (_, mapping, start, last) =
-            (fields.number()?, fields.number()?, fields.number()?, fields.number()?);
-        let name = Name::Symbol(fields.short_utf8()?.to_vec(), mapping);
+            (fields.varint()?, fields.varint()?, fields.varint()?, fields.varint()?);
+        let name = Name::Symbol(fields.u16_counted()?.to_vec(), mapping);
         self.functions.push(Function { process, start, end: last.saturating_add(1), name });
         Some(())
     }

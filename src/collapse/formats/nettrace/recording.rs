@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use super::blocks::Layout;
-use super::events::{Header, Payload, read};
+use super::events::{Header, read};
 use super::places::Places;
+use crate::bytes::{ByteOrder, Cursor};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
@@ -138,23 +139,23 @@ impl Recording {
 
     /// Reads what the trace says of itself.
     pub fn trace(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut fields = Payload(bytes);
+        let mut fields = Cursor::little(bytes);
         let mut date = [0u16; 8];
         for part in &mut date {
-            *part = fields.short()?;
+            *part = fields.u16()?;
         }
         let [year, month, _, day, hour, minute, second, millis] = date;
         let date = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z");
         self.date = humantime::parse_rfc3339(&date).ok();
-        self.start = (fields.long()?, fields.long()?.max(1));
+        self.start = (fields.u64()?, fields.u64()?.max(1));
         self.last = self.start.0;
-        self.pointer = usize::try_from(fields.int()?).ok().filter(|size| matches!(size, 4 | 8))?;
+        self.pointer = usize::try_from(fields.u32()?).ok().filter(|size| matches!(size, 4 | 8))?;
         if self.layout == Layout::V4 {
-            self.process = u64::from(fields.int()?);
+            self.process = u64::from(fields.u32()?);
             return Some(());
         }
-        for _ in 0..fields.int()? {
-            let (key, value) = (fields.utf8()?, fields.utf8()?);
+        for _ in 0..fields.u32()? {
+            let (key, value) = (fields.varint_counted()?, fields.varint_counted()?);
             if key == b"ProcessId" {
                 self.process = std::str::from_utf8(value).ok()?.parse().ok()?;
             }
@@ -168,8 +169,8 @@ impl Recording {
             return self.rows_of_metadata(bytes);
         }
         read(bytes, self.layout, |_, payload| {
-            let mut fields = Payload(payload);
-            let (number, provider, event) = (fields.int()?, fields.text()?, fields.int()?);
+            let mut fields = Cursor::little(payload);
+            let (number, provider, event) = (fields.u32()?, fields.terminated_utf16()?, fields.u32()?);
             self.types.insert(number, Event::of_runtime(&provider, event));
             Some(())
         })
@@ -177,20 +178,20 @@ impl Recording {
 
     /// Reads types of events of version 6.
     fn rows_of_metadata(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut rows = Payload(bytes);
-        let header = rows.short()?;
+        let mut rows = Cursor::little(bytes);
+        let header = rows.u16()?;
         rows.take(header.into())?;
-        while !rows.0.is_empty() {
-            let size = rows.short()?;
-            let mut row = Payload(rows.take(size.into())?);
-            let number = u32::try_from(row.number()?).ok()?;
-            let provider = String::from_utf8_lossy(row.utf8()?);
-            let event = u32::try_from(row.number()?).ok()?;
-            let name = String::from_utf8_lossy(row.utf8()?);
+        while !rows.is_empty() {
+            let size = rows.u16()?;
+            let mut row = Cursor::little(rows.take(size.into())?);
+            let number = u32::try_from(row.varint()?).ok()?;
+            let provider = String::from_utf8_lossy(row.varint_counted()?);
+            let event = u32::try_from(row.varint()?).ok()?;
+            let name = String::from_utf8_lossy(row.varint_counted()?);
             let mut fields = Vec::new();
-            for _ in 0..row.short()? {
-                let size = row.short()?;
-                fields.push(Payload(row.take(size.into())?).utf8()?);
+            for _ in 0..row.u16()? {
+                let size = row.u16()?;
+                fields.push(Cursor::little(row.take(size.into())?).varint_counted()?);
             }
             let event = match (&*provider, &*name) {
                 ("Universal.System", "ProcessCreate" | "ExistingProcess") => Event::Process,
@@ -225,18 +226,18 @@ impl Recording {
 
     /// Reads entries of threads.
     pub fn threads(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut rows = Payload(bytes);
-        while !rows.0.is_empty() {
-            let size = rows.short()?;
-            let mut row = Payload(rows.take(size.into())?);
-            let index = row.number()?;
+        let mut rows = Cursor::little(bytes);
+        while !rows.is_empty() {
+            let size = rows.u16()?;
+            let mut row = Cursor::little(rows.take(size.into())?);
+            let index = row.varint()?;
             let mut owner = Owner::default();
             while let Some(kind) = row.take(1) {
                 match kind {
-                    [1] => owner.name = row.utf8()?.to_vec(),
-                    [2] => owner.process = row.number()?,
-                    [3] => owner.thread = row.number()?,
-                    [4] => _ = (row.utf8()?, row.utf8()?),
+                    [1] => owner.name = row.varint_counted()?.to_vec(),
+                    [2] => owner.process = row.varint()?,
+                    [3] => owner.thread = row.varint()?,
+                    [4] => _ = (row.varint_counted()?, row.varint_counted()?),
                     // What a later version adds stands behind what this one has.
                     _ => break,
                 }
@@ -248,13 +249,13 @@ impl Recording {
 
     /// Reads stacks, leaf first.
     pub fn stacks(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut fields = Payload(bytes);
-        let (first, count) = (fields.int()?, fields.int()?);
+        let mut fields = Cursor::little(bytes);
+        let (first, count) = (fields.u32()?, fields.u32()?);
         for number in 0..count {
-            let size = usize::try_from(fields.int()?).ok()?;
+            let size = usize::try_from(fields.u32()?).ok()?;
             let addresses = fields.take(size)?.chunks_exact(self.pointer);
             let stack = addresses
-                .map(|bytes| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)));
+                .map(|bytes| ByteOrder::Little.unsigned(bytes));
             let number = first.wrapping_add(number);
             self.stacks.insert(number, stack.collect());
         }
@@ -267,8 +268,8 @@ impl Recording {
         self.stacks.clear();
         self.paths.clear();
         if self.layout == Layout::V6 {
-            let mut fields = Payload(bytes);
-            let (_time, flags) = (fields.long()?, fields.int()?);
+            let mut fields = Cursor::little(bytes);
+            let (_time, flags) = (fields.u64()?, fields.u32()?);
             if flags & 1 != 0 {
                 self.threads.clear();
             }
@@ -301,8 +302,8 @@ impl Recording {
                     self.places.mapping(process, names_process, payload)?;
                 }
                 Event::Process => {
-                    let mut fields = Payload(payload);
-                    let (_number_in_namespace, name) = (fields.number()?, fields.short_utf8()?);
+                    let mut fields = Cursor::little(payload);
+                    let (_number_in_namespace, name) = (fields.varint()?, fields.u16_counted()?);
                     self.process_names.insert(self.owner(header).process, name.to_vec());
                 }
                 sampled => {
@@ -326,23 +327,23 @@ impl Recording {
 
     /// The column, the weight and the leaf of an event with a stack.
     fn sample(&self, event: Event, payload: &[u8]) -> Option<(usize, u64, Option<Item>)> {
-        let mut fields = Payload(payload);
+        let mut fields = Cursor::little(payload);
         Some(match event {
             Event::Sample => {
                 // 1 is native code, 2 managed code, 0 an error.
-                let is_managed = fields.int()? == 2;
+                let is_managed = fields.u32()? == 2;
                 (if is_managed { MANAGED } else { UNMANAGED }, 1, None)
             }
             Event::Allocation => {
-                let (short, _kind, _instance) = (fields.int()?, fields.int()?, fields.short()?);
+                let (short, _kind, _instance) = (fields.u32()?, fields.u32()?, fields.u16()?);
                 // Since version 2: the amount again, the type's number and its name.
-                let long = fields.long();
-                let name = fields.take(self.pointer).and_then(|_| fields.text());
+                let long = fields.u64();
+                let name = fields.take(self.pointer).and_then(|_| fields.terminated_utf16());
                 let leaf = name.filter(|name| !name.is_empty()).map(Item::Type);
                 (ALLOCATED, long.unwrap_or(u64::from(short)), leaf)
             }
-            Event::Valued(column) => (column, self.in_unit(column, fields.number()?), None),
-            _ => (EXCEPTIONS, 1, fields.text().filter(|name| !name.is_empty()).map(Item::Type)),
+            Event::Valued(column) => (column, self.in_unit(column, fields.varint()?), None),
+            _ => (EXCEPTIONS, 1, fields.terminated_utf16().filter(|name| !name.is_empty()).map(Item::Type)),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Traces put together block by block, and their stacks.
 
 use super::*;
+use crate::bytes::push_varint;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 
@@ -53,8 +54,8 @@ impl Trace {
                 // Type, captor, thread, stack and length; all small but the time and the length.
                 out.extend_from_slice(&[1 | 2 | 4 | 8 | 128, *kind as u8, 0, 9, 0, *thread as u8]);
                 out.push(*stack as u8);
-                varint(*passed, &mut out);
-                varint(payload.len() as u64, &mut out);
+                push_varint(*passed, &mut out);
+                push_varint(payload.len() as u64, &mut out);
                 out.extend_from_slice(payload);
             } else {
                 let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 32 + 4 + payload.len() as u32;
@@ -97,14 +98,6 @@ impl Trace {
         self.0.push(1);
         self.0
     }
-}
-
-fn varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 fn method(start: u64, namespace: &str, name: &str) -> (u32, u32, u32, u64, Vec<u8>) {
@@ -194,7 +187,7 @@ struct Newer(Vec<u8>);
 
 fn utf8(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    varint(text.len() as u64, &mut out);
+    push_varint(text.len() as u64, &mut out);
     [out, text.as_bytes().to_vec()].concat()
 }
 
@@ -237,7 +230,7 @@ impl Newer {
             let fields: Vec<Vec<u8>> = fields.iter().map(|name| [utf8(name), vec![21]].concat()).collect();
             let count = (fields.len() as u16).to_le_bytes().to_vec();
             let mut number = Vec::new();
-            varint(*event, &mut number);
+            push_varint(*event, &mut number);
             let head = [vec![at as u8 + 1], utf8(provider), number, utf8(name), count].concat();
             [head, rows(&fields), vec![0, 0], b"later".to_vec()].concat()
         });
@@ -252,7 +245,7 @@ impl Newer {
         for (at, (kind, thread, stack, payload)) in events.iter().enumerate() {
             if is_compressed {
                 out.extend_from_slice(&[1 | 4 | 8 | 16 | 64 | 128, *kind, *thread, *stack, 1, 7]);
-                varint(payload.len() as u64, &mut out);
+                push_varint(payload.len() as u64, &mut out);
             } else {
                 let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 4 + 4 + payload.len() as u32;
                 let ids =
@@ -279,7 +272,7 @@ fn newer(is_compressed: bool) -> Newer {
     trace.block(5, &[int(1), int(2), stacks].concat());
     let number = |number: u64| {
         let mut out = Vec::new();
-        varint(number, &mut out);
+        push_varint(number, &mut out);
         out
     };
     let symbol =

@@ -10,6 +10,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use crate::bytes::ByteOrder;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{self, Input, lines};
 
@@ -119,18 +120,18 @@ impl Database {
         if !header.starts_with(MAGIC) {
             return refuse("a database of SQLite", &header);
         }
-        let size = match number(&header[16..18]) {
+        let size = match ByteOrder::Big.unsigned(&header[16..18]) {
             1 => 65_536,
             size if size >= 512 && size.is_power_of_two() => size as usize,
             _ => return refuse("the size of a database's pages", &header[16..18]),
         };
-        if number(&header[56..60]) > 1 {
+        if ByteOrder::Big.unsigned(&header[56..60]) > 1 {
             return refuse("a database with texts in UTF-8", b"UTF-16");
         }
         pages.size = size;
         pages.usable = size - usize::from(header[20]);
         pages.count = len / size as u64;
-        let stated = number(&header[28..32]);
+        let stated = ByteOrder::Big.unsigned(&header[28..32]);
         if len != stated * size as u64 {
             let what = if len < stated * size as u64 { "it is cut off" } else { "there is more behind it" };
             let found = format!("{len} bytes: {what}; export it again");
@@ -227,18 +228,18 @@ impl Pages {
             let begin = if page == 1 { HEADER } else { 0 };
             let damage = || self.damaged(page, "a page of a table with row numbers");
             let kind = bytes[begin];
-            let cells = number(&bytes[begin + 3..begin + 5]) as usize;
+            let cells = ByteOrder::Big.unsigned(&bytes[begin + 3..begin + 5]) as usize;
             let pointers = begin + if kind == INNER { 12 } else { 8 };
             let pointer = |at: usize| {
                 let pointer = bytes.get(pointers + 2 * at..pointers + 2 * at + 2)?;
-                bytes.get(number(pointer) as usize..self.usable)
+                bytes.get(ByteOrder::Big.unsigned(pointer) as usize..self.usable)
             };
             match kind {
                 INNER if depth < DEEPEST => {
-                    waiting.push((number(&bytes[begin + 8..begin + 12]), depth + 1));
+                    waiting.push((ByteOrder::Big.unsigned(&bytes[begin + 8..begin + 12]), depth + 1));
                     for at in (0..cells).rev() {
                         let below = pointer(at).and_then(|cell| cell.get(..4)).ok_or_else(damage)?;
-                        waiting.push((number(below), depth + 1));
+                        waiting.push((ByteOrder::Big.unsigned(below), depth + 1));
                     }
                     if waiting.len() as u64 > self.count {
                         return Err(self.damaged(page, "a table without circles"));
@@ -247,8 +248,8 @@ impl Pages {
                 LEAF => {
                     for at in 0..cells {
                         let mut cell = pointer(at).ok_or_else(damage)?;
-                        let size = varint(&mut cell).ok_or_else(damage)?;
-                        let row_number = varint(&mut cell).ok_or_else(damage)?.cast_signed();
+                        let size = take_integer(&mut cell).ok_or_else(damage)?;
+                        let row_number = take_integer(&mut cell).ok_or_else(damage)?.cast_signed();
                         let place = self.place(page);
                         let payload = self.payload(page, size, cell)?;
                         let mut row = Vec::new();
@@ -277,24 +278,19 @@ impl Pages {
         let fitting = least + (size - least) % (self.usable - 4);
         let local = if fitting <= most { fitting } else { least };
         let mut payload = cell.get(..local).ok_or_else(damage)?.to_vec();
-        let mut next = number(cell.get(local..local + 4).ok_or_else(damage)?);
+        let mut next = ByteOrder::Big.unsigned(cell.get(local..local + 4).ok_or_else(damage)?);
         while payload.len() < size {
             let bytes = self.read(next)?;
             let some = (size - payload.len()).min(self.usable - 4);
             payload.extend_from_slice(&bytes[4..4 + some]);
-            next = number(&bytes[..4]);
+            next = ByteOrder::Big.unsigned(&bytes[..4]);
         }
         Ok(payload.into())
     }
 }
 
-/// A number, most significant byte first.
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-/// Takes a number of up to nine bytes, of which the last has eight bits.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
+/// Takes a number of SQLite's, the highest bits first, of up to nine bytes, of which the last has eight bits.
+fn take_integer(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0u64;
     for at in 0..9 {
         let byte = *bytes.get(at)?;
@@ -311,7 +307,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
 /// Reads the values of a row; `None` where it is damaged.
 fn record<'r>(payload: &'r [u8], row: &mut Vec<Cell<'r>>) -> Option<()> {
     let mut header = payload;
-    let len = usize::try_from(varint(&mut header)?).ok()?;
+    let len = usize::try_from(take_integer(&mut header)?).ok()?;
     let taken = payload.len() - header.len();
     let mut header = payload.get(taken..len)?;
     let mut values = payload.get(len..)?;
@@ -321,15 +317,15 @@ fn record<'r>(payload: &'r [u8], row: &mut Vec<Cell<'r>>) -> Option<()> {
         Some(own)
     };
     while !header.is_empty() {
-        let kind = varint(&mut header)?;
+        let kind = take_integer(&mut header)?;
         row.push(match kind {
             0 => Cell::Null,
             1..=6 => {
                 let bytes = take([1, 2, 3, 4, 6, 8][kind as usize - 1])?;
                 let unused = 64 - 8 * bytes.len() as u32;
-                Cell::Int((number(bytes) << unused).cast_signed() >> unused)
+                Cell::Int((ByteOrder::Big.unsigned(bytes) << unused).cast_signed() >> unused)
             }
-            7 => Cell::Real(f64::from_bits(number(take(8)?))),
+            7 => Cell::Real(f64::from_bits(ByteOrder::Big.unsigned(take(8)?))),
             8 | 9 => Cell::Int(kind as i64 - 8),
             10 | 11 => return None,
             _ => Cell::Bytes(take(usize::try_from((kind - 12) / 2).ok()?)?),
@@ -403,7 +399,7 @@ mod tests {
 
     #[test]
     fn numbers_have_all_their_bits() {
-        let read = |bytes: &[u8]| varint(&mut &*bytes);
+        let read = |bytes: &[u8]| take_integer(&mut &*bytes);
         assert_eq!(read(&[0x7f]), Some(127));
         assert_eq!(read(&[0x81, 0]), Some(128));
         assert_eq!(read(&[0xff; 9]), Some(u64::MAX));

@@ -188,17 +188,17 @@ fn is_value_type(bytes: &[u8]) -> bool {
 
 /// The number of the first field, which is a message, and as much of it as there is.
 fn begin(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let tag = crate::collapse::kit::protobuf::varint(&mut bytes)?;
+    let tag = crate::bytes::varint(&mut bytes)?;
     if tag & 7 != 2 {
         return None;
     }
-    let len = usize::try_from(crate::collapse::kit::protobuf::varint(&mut bytes)?).ok()?;
+    let len = usize::try_from(crate::bytes::varint(&mut bytes)?).ok()?;
     Some((u32::try_from(tag >> 3).ok()?, bytes.get(..len).unwrap_or(bytes)))
 }
 
 /// The bytes behind the first field, which is a message.
 fn after_first(mut bytes: &[u8]) -> Option<&[u8]> {
-    crate::collapse::kit::protobuf::varint(&mut bytes)?;
-    let len = usize::try_from(crate::collapse::kit::protobuf::varint(&mut bytes)?).ok()?;
+    crate::bytes::varint(&mut bytes)?;
+    let len = usize::try_from(crate::bytes::varint(&mut bytes)?).ok()?;
     bytes.get(len..)
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::bytes::{ByteOrder, Bytes};
+use crate::bytes::{ByteOrder, Cursor};
 use super::tracepoint::TraceField;
 
 /// The architecture of the machine that was recorded.
@@ -128,13 +128,13 @@ impl Attr {
 
     /// Reads all of `bytes` as one attribute; a size within it may make it shorter.
     pub fn parse(bytes: &[u8], order: ByteOrder) -> Option<Attr> {
-        let mut fields = Bytes::new(bytes, order);
+        let mut fields = Cursor::new(bytes, order);
         let kind = fields.u32()?;
         let size = match fields.u32()? as usize {
             0 => Attr::LEAST,
             size => size.min(bytes.len()),
         };
-        let mut fields = Bytes::new(bytes.get(8..size.max(Attr::LEAST))?, order);
+        let mut fields = Cursor::new(bytes.get(8..size.max(Attr::LEAST))?, order);
         let config = fields.u64()?;
         let period = fields.u64()?;
         let sample_type = fields.u64()?;

@@ -3,7 +3,7 @@
 //! Between the target of one branch and the place of the next, all code ran once: that counts instructions,
 //! as compilers want them, where samples of one address only tell where time went.
 
-use super::bytes::U64s;
+use crate::bytes::U64s;
 use super::located::Mappings;
 use super::modules::{Kind, Modules, UNKNOWN};
 use super::process::AddressSpace;

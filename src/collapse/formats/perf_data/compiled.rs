@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::regs::{Cpu, Dump, Regs};
 use super::rule::{How, Rule};
+use crate::bytes::Cursor;
 
 /// The most bytes from the beginning of a method to an instruction of it. Methods that are larger are not compiled
 /// in the usual way: `-XX:HugeMethodLimit` is 8000 bytes of bytecode.
@@ -112,9 +113,9 @@ pub(super) fn fits(
     found.is_some()
 }
 
-/// The number in the bytes that stand there.
-fn number(code: &[u8], at: usize) -> Option<i32> {
-    code.get(at..at + 4).map(|bytes| i32::from_le_bytes(bytes.try_into().expect("four bytes")))
+/// The operand of four bytes that stands there.
+fn operand(code: &[u8], at: usize) -> Option<i32> {
+    Cursor::little(code.get(at..)?).i32()
 }
 
 /// The beginning of a method, and the frame that it makes.
@@ -145,7 +146,7 @@ fn probing(code: &[u8], end: usize) -> Option<Beginning> {
     }
     let (size, len) = match &code[end + 1..] {
         [0x48, 0x83, 0xec, size, ..] => (i32::from(*size as i8), 4),
-        [0x48, 0x81, 0xec, ..] => (number(code, end + 1 + MAKE.len())?, 7),
+        [0x48, 0x81, 0xec, ..] => (operand(code, end + 1 + MAKE.len())?, 7),
         // It keeps frame pointers.
         [0x48, 0x8b, 0xec, ..] | [0x48, 0x89, 0xe5, ..] => return None,
         _ => (0, 0),
@@ -158,11 +159,11 @@ fn saving(code: &[u8], save: usize) -> Option<Beginning> {
     let at = save.checked_sub(MAKE.len() + 4)?;
     let (saved, len) = match code.get(save..)? {
         [0x48, 0x89, 0x6c, 0x24, at, ..] => (i32::from(*at as i8), 5),
-        [0x48, 0x89, 0xac, 0x24, ..] => (number(code, save + 4)?, 8),
+        [0x48, 0x89, 0xac, 0x24, ..] => (operand(code, save + 4)?, 8),
         _ => return None,
     };
     let size = saved.checked_add(8)?;
-    let is_made = !code[at..].starts_with(MAKE) || number(code, at + MAKE.len()) == Some(size);
+    let is_made = !code[at..].starts_with(MAKE) || operand(code, at + MAKE.len()) == Some(size);
     (is_first(code, at, MAKE) && is_made).then_some(Beginning { at, size, saves: save + len, makes: save })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::attr::Attr;
-use super::bytes::ByteOrder;
+use crate::bytes::ByteOrder;
 use super::chunk::Slice;
 use super::record::{
     self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, Throttled, UserChain,

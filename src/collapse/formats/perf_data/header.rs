@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attr::{Arch, Attr, Event, TRACEPOINT, sample};
-use super::bytes::{ByteOrder, Bytes};
+use crate::bytes::{ByteOrder, Cursor};
 use super::content::Record;
 use super::reader::{RawRecord, Section};
 use super::record::{self, Header, SampleHead, kind};
@@ -114,7 +114,7 @@ impl Description {
     pub fn begin(head: &[u8]) -> Result<(Description, FileKind)> {
         let order = if head.starts_with(SWAPPED) { ByteOrder::Big } else { ByteOrder::Little };
         let about = Description { order, ..Description::default() };
-        let mut fields = Bytes::new(head, order);
+        let mut fields = Cursor::new(head, order);
         let kind = (|| {
             fields.skip(MAGIC.len())?;
             if fields.u64()? == PIPE_HEADER as u64 {
@@ -146,10 +146,10 @@ impl Description {
         }
         for entry in attrs.chunks_exact(size) {
             let (attr, ids) = entry.split_at(size - 16);
-            let ids = Section::parse(&mut Bytes::new(ids, self.order)).unwrap_or_default();
+            let ids = Section::parse(&mut Cursor::new(ids, self.order)).unwrap_or_default();
             let ids = if ids.size == 0 { Vec::new() } else { read(ids)? };
             let ids: Vec<u64> =
-                Bytes::new(&ids, self.order).u64s(ids.len() as u64 / 8).unwrap_or_default().iter().collect();
+                Cursor::new(&ids, self.order).u64s(ids.len() as u64 / 8).unwrap_or_default().iter().collect();
             self.add_event(attr, ids)?;
         }
         if layout.data.size == 0 {
@@ -163,7 +163,7 @@ impl Description {
             }
             let part = read(place)?;
             place.offset += 16;
-            let part = Section::parse(&mut Bytes::new(&part, self.order)).unwrap_or_default();
+            let part = Section::parse(&mut Cursor::new(&part, self.order)).unwrap_or_default();
             if feature::WANTED.contains(&number) && part.size > 0 {
                 let bytes = read(part)?;
                 self.feature(number, &bytes);
@@ -186,10 +186,10 @@ impl Description {
         match number {
             feature::BUILD_ID => self.build_id_table(bytes),
             feature::OS_RELEASE => {
-                self.release = Bytes::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
+                self.release = Cursor::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
             }
             feature::ARCH => {
-                let name = Bytes::new(bytes, self.order).counted_text();
+                let name = Cursor::new(bytes, self.order).counted_text();
                 self.machine = name.map(<[u8]>::to_vec);
                 self.arch = name.map(|name| match name {
                     b"x86_64" => Arch::X86_64,
@@ -205,23 +205,23 @@ impl Description {
                 }
             }
             feature::SAMPLE_TIME => {
-                let mut fields = Bytes::new(bytes, self.order);
+                let mut fields = Cursor::new(bytes, self.order);
                 let times = fields.u64().zip(fields.u64());
                 self.sample_times =
                     times.filter(|&(first, last)| first > 0 && first <= last && last < u64::MAX);
             }
-            feature::HOSTNAME => self.host = Bytes::new(bytes, self.order).counted_text().map(<[u8]>::to_vec),
+            feature::HOSTNAME => self.host = Cursor::new(bytes, self.order).counted_text().map(<[u8]>::to_vec),
             feature::VERSION => {
-                self.version = Bytes::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
+                self.version = Cursor::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
             }
             feature::CMDLINE => {
-                let mut fields = Bytes::new(bytes, self.order);
+                let mut fields = Cursor::new(bytes, self.order);
                 let count = fields.u32().unwrap_or(0);
                 let words = (0..count).map_while(|_| fields.counted_text());
                 self.arguments = words.map(<[u8]>::to_vec).collect();
             }
             feature::CLOCK_DATA => {
-                let mut fields = Bytes::new(bytes, self.order);
+                let mut fields = Cursor::new(bytes, self.order);
                 // Version and clock.
                 let times = fields.skip(8).and_then(|()| fields.u64().zip(fields.u64()));
                 self.reference = times;
@@ -262,7 +262,7 @@ impl Description {
     }
 
     fn event_names(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut fields = Bytes::new(bytes, self.order);
+        let mut fields = Cursor::new(bytes, self.order);
         let (count, attr_size) = (fields.u32()?, fields.u32()?);
         for n in 0..count as usize {
             let attr = Attr::parse(fields.take_u64(attr_size.into())?, self.order)?;
@@ -298,12 +298,12 @@ impl Description {
 
     /// Takes in a record of perf itself that describes the recording: an event, its name, a build id.
     fn learn(&mut self, header: Header, body: &[u8]) -> Result<()> {
-        let mut fields = Bytes::new(body, self.order);
+        let mut fields = Cursor::new(body, self.order);
         match header.kind {
             kind::ATTR => {
                 // The attribute says how long it is; identities follow.
                 let size =
-                    Bytes::new(body.get(4..).unwrap_or_default(), self.order).u32().unwrap_or(0) as usize;
+                    Cursor::new(body.get(4..).unwrap_or_default(), self.order).u32().unwrap_or(0) as usize;
                 let attr = fields
                     .take(size.max(64))
                     .ok_or_else(|| Error::malformed("an event's attribute", body))?;
@@ -402,7 +402,7 @@ impl Description {
         } else {
             return Some(0);
         };
-        let id = Bytes::new(body.get(8 * before..)?, self.order).u64()?;
+        let id = Cursor::new(body.get(8 * before..)?, self.order).u64()?;
         // perf, too, takes a sample of an unknown event for one of the first.
         Some(self.ids.get(&id).copied().unwrap_or(0))
     }

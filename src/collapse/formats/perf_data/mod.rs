@@ -26,7 +26,6 @@ mod advice;
 mod alloc;
 mod attr;
 mod branches;
-mod bytes;
 mod cfi;
 mod chunk;
 mod code_files;
@@ -96,7 +95,7 @@ use crate::threads::{self, Task};
 
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub use self::attr::Event;
-pub use self::bytes::U64s;
+pub use crate::bytes::U64s;
 pub(crate) use self::code_files::CodeFiles;
 #[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
 pub(crate) use self::code_files::code_files;

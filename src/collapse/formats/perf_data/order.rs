@@ -73,7 +73,7 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bytes::ByteOrder;
+    use crate::bytes::ByteOrder;
     use super::super::chunk::{Pool, Slice};
     use super::super::record::Header;
     use super::*;

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::bytes::{ByteOrder, Bytes};
+use crate::bytes::{ByteOrder, Cursor};
 
 /// A part of a recording that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Part {
 
     /// Reads the content of the record.
     pub(super) fn parse(body: &[u8], order: ByteOrder) -> Option<Part> {
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         let (start, duration, is_asked) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let start = UNIX_EPOCH.checked_add(Duration::from_nanos(start))?;
         Some(Part { start, duration: Duration::from_nanos(duration), is_asked: is_asked != 0 })

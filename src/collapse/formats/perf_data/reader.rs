@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use super::bytes::{ByteOrder, Bytes};
+use crate::bytes::{ByteOrder, Cursor};
 use super::chunk::{CHUNK, Chunk, Pool, Slice};
 use super::record::{Header, kind};
 use super::zstd::Inflater;
@@ -24,7 +24,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    pub fn parse(fields: &mut Bytes<'_>) -> Option<Section> {
+    pub fn parse(fields: &mut Cursor<'_>) -> Option<Section> {
         Some(Section { offset: fields.u64()?, size: fields.u64()? })
     }
 
@@ -216,7 +216,7 @@ impl RawRecords {
             match record.header.kind {
                 kind::COMPRESSED => self.inflate(&record.body)?,
                 kind::COMPRESSED2 => {
-                    let size = Bytes::new(&record.body, self.order).u64().unwrap_or(0);
+                    let size = Cursor::new(&record.body, self.order).u64().unwrap_or(0);
                     let end = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(8);
                     self.inflate(record.body.get(8..end.min(record.body.len())).unwrap_or_default())?;
                 }
@@ -257,7 +257,7 @@ impl RawRecords {
 
     /// Some of perf's records are followed by bytes that are not in their size.
     fn pass_payload(&mut self, record: &RawRecord) -> Result<()> {
-        let mut fields = Bytes::new(&record.body, self.order);
+        let mut fields = Cursor::new(&record.body, self.order);
         let len = match record.header.kind {
             kind::AUXTRACE => fields.u64().unwrap_or(0),
             // Padded to eight bytes.

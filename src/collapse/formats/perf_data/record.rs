@@ -2,7 +2,7 @@
 //! perf's `tools/lib/perf/include/perf/event.h` specify them.
 
 use super::attr::{Attr, sample};
-use super::bytes::{ByteOrder, Bytes, U64s};
+use crate::bytes::{ByteOrder, Cursor, U64s};
 
 /// The types of records.
 pub(super) mod kind {
@@ -66,7 +66,7 @@ impl Header {
     pub const SIZE: usize = 8;
 
     pub fn parse(bytes: &[u8], order: ByteOrder) -> Option<Header> {
-        let mut fields = Bytes::new(bytes, order);
+        let mut fields = Cursor::new(bytes, order);
         Some(Header { kind: fields.u32()?, misc: fields.u16()?, size: fields.u16()? })
     }
 
@@ -96,7 +96,7 @@ pub(super) struct SampleHead {
 impl SampleHead {
     /// Reads what follows a record's header.
     pub fn parse(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<SampleHead> {
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         let mut head = SampleHead { pid: -1, tid: -1, ..SampleHead::default() };
         if attr.has(sample::IDENTIFIER) {
             head.id = Some(fields.u64()?);
@@ -133,7 +133,7 @@ impl SampleHead {
 
 /// The time at which a record other than a sample was written; `None` if it does not say.
 pub(super) fn time_of(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<u64> {
-    Bytes::new(&body[time_at(body, attr)?..], order).u64()
+    Cursor::new(&body[time_at(body, attr)?..], order).u64()
 }
 
 fn time_at(body: &[u8], attr: &Attr) -> Option<usize> {
@@ -152,7 +152,7 @@ fn thread_of(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<(i32, i32)> {
         return None;
     }
     let at = time_at(body, attr)?.checked_sub(8)?;
-    let mut fields = Bytes::new(&body[at..], order);
+    let mut fields = Cursor::new(&body[at..], order);
     Some((fields.i32()?, fields.i32()?))
 }
 
@@ -175,7 +175,7 @@ pub(super) const USER_DEFERRED: u64 = -640i64 as u64;
 impl<'a> UserChain<'a> {
     pub(super) fn parse(body: &'a [u8], order: ByteOrder, attr: &Attr) -> Option<UserChain<'a>> {
         let (_, tid) = thread_of(body, order, attr)?;
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         let (cookie, count) = (fields.u64()?, fields.u64()?);
         Some(UserChain { tid, cookie, chain: fields.u64s(count)? })
     }
@@ -224,7 +224,7 @@ pub struct Throttled {
 impl Throttled {
     /// The identity stands behind the time.
     pub(super) fn parse(header: Header, body: &[u8], order: ByteOrder) -> Option<Throttled> {
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         fields.skip(8)?;
         Some(Throttled { id: fields.u64()?, is_on: header.kind == kind::THROTTLE })
     }
@@ -265,13 +265,13 @@ impl<'a> Mmap<'a> {
         const PROT_EXEC: u32 = 4;
         /// The flag of the older record for data.
         const MMAP_DATA: u16 = 1 << 13;
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         let (pid, _tid) = (fields.i32()?, fields.i32()?);
         let (start, len, offset) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let (mut build_id, mut file) = (None, None);
         let mut executable = header.misc & MMAP_DATA == 0;
         if header.kind == kind::MMAP2 {
-            let mut identity = Bytes::new(fields.take(24)?, order);
+            let mut identity = Cursor::new(fields.take(24)?, order);
             if header.misc & MMAP_BUILD_ID != 0 {
                 let size = usize::from(identity.u8()?);
                 identity.skip(3)?;
@@ -302,7 +302,7 @@ pub struct Comm<'a> {
 
 impl<'a> Comm<'a> {
     pub(super) fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Comm<'a>> {
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         let (pid, tid) = (fields.i32()?, fields.i32()?);
         Some(Comm { pid, tid, exec: header.misc & COMM_EXEC != 0, name: fields.text() })
     }
@@ -323,7 +323,7 @@ pub struct Fork {
 
 impl Fork {
     pub(super) fn parse(body: &[u8], order: ByteOrder) -> Option<Fork> {
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         Some(Fork {
             pid: fields.i32()?,
             parent_pid: fields.i32()?,
@@ -348,7 +348,7 @@ impl<'a> KernelFunction<'a> {
     /// Reads the record; `None`, too, for code that is gone: it was there when it was sampled.
     pub(super) fn parse(body: &'a [u8], order: ByteOrder) -> Option<KernelFunction<'a>> {
         const UNREGISTERED: u16 = 1;
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         let (start, len) = (fields.u64()?, fields.u32()?);
         let (_kind, flags) = (fields.u16()?, fields.u16()?);
         let name = fields.text();
@@ -367,14 +367,14 @@ pub struct Cgroup<'a> {
 
 impl<'a> Cgroup<'a> {
     pub(super) fn parse(body: &'a [u8], order: ByteOrder) -> Option<Cgroup<'a>> {
-        let mut fields = Bytes::new(body, order);
+        let mut fields = Cursor::new(body, order);
         Some(Cgroup { id: fields.u64()?, path: fields.text() })
     }
 }
 
 /// The number of events that were lost.
 pub(super) fn lost(kind: u32, body: &[u8], order: ByteOrder) -> Option<u64> {
-    let mut fields = Bytes::new(body, order);
+    let mut fields = Cursor::new(body, order);
     if kind == kind::LOST {
         fields.skip(8)?;
     }
@@ -383,9 +383,9 @@ pub(super) fn lost(kind: u32, body: &[u8], order: ByteOrder) -> Option<u64> {
 
 /// The path of a file and the identity of its build.
 pub(super) fn build_id(header: Header, body: &[u8], order: ByteOrder) -> Option<(&[u8], &[u8])> {
-    let mut fields = Bytes::new(body, order);
+    let mut fields = Cursor::new(body, order);
     let _pid = fields.i32()?;
-    let mut id = Bytes::new(fields.take(24)?, order);
+    let mut id = Cursor::new(fields.take(24)?, order);
     let bytes = id.take(20)?;
     let size = match header.misc & BUILD_ID_SIZE {
         0 => 20,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::attr::Event;
-use super::bytes::ByteOrder;
+use crate::bytes::ByteOrder;
 use super::chunk::CHUNK;
 use super::content::Record;
 use super::facts::header_facts;

@@ -1,7 +1,7 @@
 //! The parts of a sample behind its head: call chain, branch stack, registers, stack dump.
 
 use super::attr::{Attr, branch, sample};
-use super::bytes::{ByteOrder, Bytes, U64s};
+use crate::bytes::{ByteOrder, Cursor, U64s};
 use crate::error::{Error, ErrorKind};
 
 /// The fields of a sample behind its first ones: its stack in one form or
@@ -56,7 +56,7 @@ impl<'a> SampleBody<'a> {
     /// Reads the bytes behind the head; `None` if something in them is
     /// longer than the record.
     pub(super) fn parse(bytes: &'a [u8], order: ByteOrder, attr: &Attr) -> Option<SampleBody<'a>> {
-        let mut fields = Bytes::new(bytes, order);
+        let mut fields = Cursor::new(bytes, order);
         let mut parts = SampleBody::default();
         if attr.has(sample::READ) {
             Counters::parse(&mut fields, attr.read_format)?;
@@ -133,7 +133,7 @@ pub(super) struct Counters<'a> {
 }
 
 impl<'a> Counters<'a> {
-    pub fn parse(fields: &mut Bytes<'a>, format: u64) -> Option<Counters<'a>> {
+    pub fn parse(fields: &mut Cursor<'a>, format: u64) -> Option<Counters<'a>> {
         const TIME_ENABLED: u64 = 1 << 0;
         const TIME_RUNNING: u64 = 1 << 1;
         const ID: u64 = 1 << 2;
@@ -184,10 +184,10 @@ mod tests {
             (0b1_1101, vec![2, 99, 7, 33, 0, 8, 34, 0], vec![(Some(33), 7), (Some(34), 8)]),
         ] {
             let body = bytes(&numbers);
-            let mut fields = Bytes::new(&body, ByteOrder::Little);
+            let mut fields = Cursor::new(&body, ByteOrder::Little);
             let parsed = Counters::parse(&mut fields, format).unwrap();
             assert_eq!((parsed.iter().collect::<Vec<_>>(), fields.rest().len()), (counters, 0));
-            let mut cut = Bytes::new(&body[..body.len() - 1], ByteOrder::Little);
+            let mut cut = Cursor::new(&body[..body.len() - 1], ByteOrder::Little);
             assert!(Counters::parse(&mut cut, format).is_none());
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::alloc::{Allocation, Allocations};
 use super::attr::{Attr, sample};
-use super::bytes::Bytes;
+use crate::bytes::Cursor;
 use super::chunk::Slice;
 use super::content::{Content, Record};
 use super::deferred::DeferredChains;
@@ -279,7 +279,7 @@ impl<'o> SampleStream<'o> {
         }
         let (format, inherit) = (of.attr.read_format, of.attr.inherit);
         let body = record.body.from(head.len);
-        let counters = Counters::parse(&mut Bytes::new(&body, self.records.description.order), format)
+        let counters = Counters::parse(&mut Cursor::new(&body, self.records.description.order), format)
             .ok_or_else(|| no_sample(&record.body))?;
         for (id, value) in counters.iter() {
             let Some(id) = id else { return self.count(&record, event, event, &head, pending) };

@@ -16,6 +16,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::bytes::{ByteOrder, Bytes};
+use crate::bytes::{ByteOrder, Cursor};
+use super::cfi::{How, Rule};
 use super::regs::{Cpu, Dump, Regs};
 use super::rule::{How, Rule};
 use crate::symbolize::{Contents, Machine, Object};
@@ -195,7 +197,7 @@ impl Part {
     /// The part that begins at a place of the section.
     fn parse(section: &[u8], at: usize, processor: u8) -> Option<Part> {
         let bytes = section.get(at..)?;
-        let mut header = Bytes::new(bytes, ByteOrder::Little);
+        let mut header = Cursor::new(bytes, ByteOrder::Little);
         let magic = header.u16()?;
         let (version, flags) = (header.u8()?, header.u8()?);
         if magic != MAGIC || !(1..=3).contains(&version) || flags & !FLAGS != 0 || header.u8()? != processor {
@@ -224,9 +226,9 @@ impl Part {
     }
 
     /// The bytes of a function's entry, and its first address.
-    fn entry<'a>(&self, section: &'a Contents, number: u32) -> Option<(Bytes<'a>, u64)> {
+    fn entry<'a>(&self, section: &'a Contents, number: u32) -> Option<(Cursor<'a>, u64)> {
         let at = self.functions.checked_add(number as usize * function_size(self.version))?;
-        let mut entry = Bytes::new(section.bytes.get(at..)?, ByteOrder::Little);
+        let mut entry = Cursor::new(section.bytes.get(at..)?, ByteOrder::Little);
         let offset = match self.version {
             1 | 2 => entry.i32()?.into(),
             _ => entry.u64()? as i64,
@@ -251,7 +253,7 @@ impl Part {
             // Version 1 does not say it: the entries of x86-64's procedure linkage tables have 16 bytes.
             period = if self.version == 1 { 16 } else { entry.u8()?.into() };
         } else {
-            let mut of_it = Bytes::new(section.bytes.get(rows.clone())?, ByteOrder::Little);
+            let mut of_it = Cursor::new(section.bytes.get(rows.clone())?, ByteOrder::Little);
             (count, info, kind) = (of_it.u16()?.into(), of_it.u8()?, of_it.u8()? & 0x1f);
             period = of_it.u8()?.into();
             rows.start += 5;
@@ -267,7 +269,7 @@ impl Part {
             0 => inside,
             _ => inside.checked_rem(function.period)?,
         };
-        let mut rows = Bytes::new(rows, ByteOrder::Little);
+        let mut rows = Cursor::new(rows, ByteOrder::Little);
         let mut found = None;
         for _ in 0..function.count.min(MOST_ROWS) {
             let start: u64 = match function.info & 0x0f {

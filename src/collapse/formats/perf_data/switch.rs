@@ -1,7 +1,7 @@
 //! Switches of threads, out of the samples of `context-switches` and `sched:sched_switch`.
 
 use super::attr::{Attr, Event};
-use super::bytes::{ByteOrder, Bytes};
+use crate::bytes::{ByteOrder, Cursor};
 use super::sample::SampleBody;
 use crate::input::lines;
 
@@ -84,7 +84,7 @@ impl SwitchLayout {
         const ENDED: u64 = 0x10 | 0x20;
         let number = |field: Field| {
             let end = field.offset.checked_add(field.size)?;
-            let mut fields = Bytes::new(data.get(field.offset..end)?, order);
+            let mut fields = Cursor::new(data.get(field.offset..end)?, order);
             if field.size == 8 { fields.u64() } else { fields.u32().map(u64::from) }
         };
         let state = number(self.state)?;

@@ -18,7 +18,7 @@
 
 use std::io::Write;
 
-use super::bytes::{ByteOrder, Bytes};
+use crate::bytes::{ByteOrder, Cursor};
 use crate::input::lines;
 
 /// The most fields of an event, and the longest value.
@@ -114,7 +114,7 @@ impl TraceField {
         match self.kind {
             Kind::Text => return text(field),
             Kind::DistantText => {
-                let place = Bytes::new(field, order).u32().unwrap_or(0);
+                let place = Cursor::new(field, order).u32().unwrap_or(0);
                 let (offset, size) = (place & 0xffff, place >> 16);
                 return text(bytes(offset as usize, size as usize).unwrap_or_default());
             }
@@ -140,7 +140,7 @@ impl TraceField {
 }
 
 fn number(field: &[u8], order: ByteOrder) -> Option<u64> {
-    let mut bytes = Bytes::new(field, order);
+    let mut bytes = Cursor::new(field, order);
     match field.len() {
         1 => bytes.u8().map(u64::from),
         2 => bytes.u16().map(u64::from),

@@ -125,7 +125,7 @@ fn by_trampoline(cpu: &Cpu, regs: &mut Regs, dump: &mut Dump<'_>) -> Option<()> 
 #[cfg(test)]
 mod tests {
     use super::super::attr::Arch;
-    use super::super::bytes::{ByteOrder, Bytes};
+    use crate::bytes::{ByteOrder, Cursor};
     use super::super::sample::{Registers, SampleBody};
     use super::*;
 
@@ -135,7 +135,7 @@ mod tests {
     fn start(arch: Arch, registers: &[(u32, u64)], stack: &[u64]) -> (&'static Cpu, Regs, Vec<u8>) {
         let mask = registers.iter().fold(0, |mask, (number, _)| mask | 1 << number);
         let bytes: Vec<u8> = registers.iter().flat_map(|(_, value)| value.to_le_bytes()).collect();
-        let values = Bytes::new(&bytes, ByteOrder::Little).u64s(registers.len() as u64).unwrap();
+        let values = Cursor::new(&bytes, ByteOrder::Little).u64s(registers.len() as u64).unwrap();
         let cpu = Cpu::of(arch).unwrap();
         let regs = Regs::of(&Registers { is_64: true, mask, values }, cpu).unwrap();
         (cpu, regs, stack.iter().flat_map(|word| word.to_le_bytes()).collect())

@@ -1,6 +1,6 @@
 //! The packets of a trace, one after the other, and the fields of a packet that matter here.
 
-use crate::collapse::kit::protobuf::{Content, Fields, varint};
+use crate::collapse::kit::protobuf::{Content, Fields};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Reader};
 
@@ -48,10 +48,10 @@ impl Packets {
     /// Reads a field of the trace; `false` if it is no packet.
     fn field(&mut self) -> Result<bool> {
         let place = self.reader.place();
-        let tag = self.number()?;
+        let tag = self.reader.varint()?;
         let len = match tag & 7 {
-            0 => return self.number().map(|_| false),
-            2 => self.number()?,
+            0 => return self.reader.varint().map(|_| false),
+            2 => self.reader.varint()?,
             _ => return Err(Error::malformed("a packet of a trace", b"other bytes").at(place)),
         };
         if len > LONGEST {
@@ -59,20 +59,6 @@ impl Packets {
         }
         self.reader.append(len, &mut self.buffer)?;
         Ok(tag >> 3 == 1)
-    }
-
-    fn number(&mut self) -> Result<u64> {
-        let place = self.reader.place();
-        let (mut bytes, mut len) = ([0; 10], 0);
-        while len < bytes.len() {
-            bytes[len] = self.reader.byte()?;
-            len += 1;
-            if bytes[len - 1] < 0x80 {
-                break;
-            }
-        }
-        varint(&mut &bytes[..len])
-            .ok_or_else(|| Error::malformed("a number of at most 64 bits", b"a longer one").at(place))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::*;
+use crate::bytes::push_varint;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 
@@ -15,29 +16,21 @@ enum F<'a> {
 }
 use F::{B, M, N, T};
 
-fn varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
 fn encode(fields: &[F<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     for field in fields {
         let (number, bytes) = match field {
             N(number, value) => {
-                varint(u64::from(*number) << 3, &mut out);
-                varint(*value, &mut out);
+                push_varint(u64::from(*number) << 3, &mut out);
+                push_varint(*value, &mut out);
                 continue;
             }
             T(number, text) => (number, text.as_bytes().to_vec()),
             M(number, fields) => (number, encode(fields)),
             B(number, bytes) => (number, bytes.clone()),
         };
-        varint(u64::from(*number) << 3 | 2, &mut out);
-        varint(bytes.len() as u64, &mut out);
+        push_varint(u64::from(*number) << 3 | 2, &mut out);
+        push_varint(bytes.len() as u64, &mut out);
         out.extend_from_slice(&bytes);
     }
     out

@@ -78,13 +78,14 @@ fn is_value_type(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::push_varint;
     use crate::folded::StackTable;
     use crate::weight::Weight;
 
     /// A field of bytes.
     fn bytes(number: u8, content: &[u8]) -> Vec<u8> {
         let mut out = vec![number << 3 | 2];
-        put(content.len() as u64, &mut out);
+        push_varint(content.len() as u64, &mut out);
         out.extend_from_slice(content);
         out
     }
@@ -92,16 +93,8 @@ mod tests {
     /// A field of a number.
     fn number(field: u8, value: u64) -> Vec<u8> {
         let mut out = vec![field << 3];
-        put(value, &mut out);
+        push_varint(value, &mut out);
         out
-    }
-
-    fn put(mut value: u64, out: &mut Vec<u8>) {
-        while value >= 0x80 {
-            out.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        out.push(value as u8);
     }
 
     /// A profile of one sample: the location of this id, which holds the lines, weighs the value.

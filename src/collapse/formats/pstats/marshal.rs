@@ -133,10 +133,10 @@ impl Marshal {
         let object = match byte & !FLAG_REF {
             b'0' => return Ok(None),
             b'N' | b'T' | b'F' | b'S' | b'.' => Object::Other,
-            b'i' => Object::Whole(i32::from_le_bytes(bytes(reader)?).into()),
-            b'I' => Object::Whole(i64::from_le_bytes(bytes(reader)?).into()),
+            b'i' => Object::Whole(i32::from_le_bytes(reader.array()?).into()),
+            b'I' => Object::Whole(i64::from_le_bytes(reader.array()?).into()),
             b'l' => Object::Whole(long(reader)?),
-            b'g' => Object::Float(f64::from_le_bytes(bytes(reader)?)),
+            b'g' => Object::Float(f64::from_le_bytes(reader.array()?)),
             b'f' => {
                 let (start, end) = self.raw(reader, 1)?;
                 let text = std::str::from_utf8(&self.texts[start..end]).ok();
@@ -157,11 +157,11 @@ impl Marshal {
             }
             kind @ (b')' | b'(' | b'[') => {
                 let len =
-                    if kind == b')' { reader.byte()?.into() } else { u32::from_le_bytes(bytes(reader)?) };
+                    if kind == b')' { reader.byte()?.into() } else { u32::from_le_bytes(reader.array()?) };
                 self.container(reader, depth, Some(len))?
             }
             b'<' | b'>' => {
-                let len = u32::from_le_bytes(bytes(reader)?);
+                let len = u32::from_le_bytes(reader.array()?);
                 self.container(reader, depth, Some(len))?
             }
             b'{' => self.container(reader, depth, None)?,
@@ -176,14 +176,14 @@ impl Marshal {
                 Object::Other
             }
             b'r' => {
-                let index = u32::from_le_bytes(bytes(reader)?);
+                let index = u32::from_le_bytes(reader.array()?);
                 return match self.refs.get(index as usize) {
                     Some(Some(id)) => Ok(Some(*id)),
                     _ => Err(no_reference(reader, index)),
                 };
             }
             b'R' => {
-                let index = u32::from_le_bytes(bytes(reader)?);
+                let index = u32::from_le_bytes(reader.array()?);
                 let found = self.interned.get(index as usize).copied();
                 return found.map(Some).ok_or_else(|| no_reference(reader, index));
             }
@@ -243,14 +243,14 @@ impl Marshal {
     fn bytecode(&mut self, reader: &mut Reader) -> Result<()> {
         let is_text = |byte: u8| byte & !FLAG_REF == b's';
         reader.skip(16)?;
-        let [fifth, a, b, c]: [u8; 4] = bytes(reader)?;
-        let [next]: [u8; 1] = bytes(reader)?;
+        let [fifth, a, b, c]: [u8; 4] = reader.array()?;
+        let [next]: [u8; 1] = reader.array()?;
         let (kind, len) = if is_text(fifth) && next == 0 {
             (fifth, [a, b, c, next])
         } else {
-            let word: [u8; 4] = bytes(reader)?;
+            let word: [u8; 4] = reader.array()?;
             // The flags may be what looks like a type.
-            if is_text(word[3]) { (word[3], bytes(reader)?) } else { (next, word) }
+            if is_text(word[3]) { (word[3], reader.array()?) } else { (next, word) }
         };
         if !is_text(kind) {
             return Err(Error::malformed("the bytecode of a code object", &[kind]).at(reader.place()));
@@ -263,7 +263,7 @@ impl Marshal {
 
     /// Reads a text whose length comes first, in `width` bytes.
     fn raw(&mut self, reader: &mut Reader, width: usize) -> Result<(usize, usize)> {
-        let len = if width == 1 { reader.byte()?.into() } else { u32::from_le_bytes(bytes(reader)?) };
+        let len = if width == 1 { reader.byte()?.into() } else { u32::from_le_bytes(reader.array()?) };
         let start = self.texts.len();
         reader.append(len.into(), &mut self.texts)?;
         Ok((start, self.texts.len()))
@@ -292,20 +292,12 @@ fn no_reference(reader: &Reader, index: u32) -> Error {
     Error::malformed("the number of an object read before", index.to_string().as_bytes()).at(reader.place())
 }
 
-fn bytes<const N: usize>(reader: &mut Reader) -> Result<[u8; N]> {
-    let mut out = [0; N];
-    for byte in &mut out {
-        *byte = reader.byte()?;
-    }
-    Ok(out)
-}
-
 /// A number in digits of fifteen bits, the lowest first; its sign is that of their number.
 fn long(reader: &mut Reader) -> Result<i128> {
-    let len = i32::from_le_bytes(bytes(reader)?);
+    let len = i32::from_le_bytes(reader.array()?);
     let mut value = 0i128;
     for n in 0..len.unsigned_abs() {
-        let digit = u16::from_le_bytes(bytes(reader)?);
+        let digit = u16::from_le_bytes(reader.array()?);
         let shifted = (n <= 7).then(|| i128::from(digit) << (15 * n)).filter(|_| digit < 1 << 15);
         let Some(shifted) = shifted else {
             return Err(Error::malformed("a number of sensible size", b"a larger one").at(reader.place()));

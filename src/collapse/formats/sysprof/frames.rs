@@ -1,5 +1,6 @@
 //! The header of a capture, and the frames behind it.
 
+use crate::bytes::{ByteOrder, Cursor, until_zero};
 use crate::error::{Error, Position, Result};
 use crate::input::{Input, Reader};
 
@@ -31,78 +32,14 @@ pub struct Frame<'b> {
     pub kind: u8,
     pub process: i32,
     pub time: u64,
-    pub fields: Fields<'b>,
-}
-
-/// Numbers in the byte order of a capture, and texts. All readers return `None` where the bytes end.
-#[derive(Clone, Copy)]
-pub struct Fields<'b> {
-    pub bytes: &'b [u8],
-    is_big: bool,
-}
-
-impl<'b> Fields<'b> {
-    /// Bytes in an order.
-    pub fn new(bytes: &'b [u8], is_big: bool) -> Fields<'b> {
-        Fields { bytes, is_big }
-    }
-
-    /// Returns true if the most significant byte comes first.
-    pub fn is_big(&self) -> bool {
-        self.is_big
-    }
-
-    /// The next `len` bytes.
-    pub fn take(&mut self, len: usize) -> Option<&'b [u8]> {
-        let (own, rest) = self.bytes.split_at_checked(len)?;
-        self.bytes = rest;
-        Some(own)
-    }
-
-    fn number(&mut self, len: usize) -> Option<u64> {
-        let digit = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
-        let bytes = self.take(len)?;
-        Some(if self.is_big { bytes.iter().fold(0, digit) } else { bytes.iter().rev().fold(0, digit) })
-    }
-
-    /// Two bytes.
-    pub fn short(&mut self) -> Option<u16> {
-        self.number(2).map(|number| number as u16)
-    }
-
-    /// Four bytes.
-    pub fn int(&mut self) -> Option<u32> {
-        self.number(4).map(|number| number as u32)
-    }
-
-    /// Eight bytes.
-    pub fn long(&mut self) -> Option<u64> {
-        self.number(8)
-    }
-
-    /// A text of `len` bytes, or one that ends in a zero before.
-    pub fn text(&mut self, len: usize) -> Option<&'b [u8]> {
-        self.take(len).map(until_zero)
-    }
-
-    /// The text that ends in a zero, which is passed over, or with the bytes.
-    pub fn rest_of_text(&mut self) -> &'b [u8] {
-        let text = until_zero(self.bytes);
-        self.bytes = self.bytes.get(text.len() + 1..).unwrap_or_default();
-        text
-    }
-}
-
-/// The bytes before the first zero.
-pub fn until_zero(bytes: &[u8]) -> &[u8] {
-    &bytes[..memchr::memchr(0, bytes).unwrap_or(bytes.len())]
+    pub fields: Cursor<'b>,
 }
 
 /// Reads the frames of a capture.
 pub struct Frames {
     reader: Reader,
     buffer: Vec<u8>,
-    is_big: bool,
+    order: ByteOrder,
     pub header: Header,
     /// The byte at which the capture is cut off.
     pub cut: Option<u64>,
@@ -125,14 +62,14 @@ impl Frames {
             return Err(Error::malformed("a capture of version 1", version.as_bytes()).at(reader.place()));
         }
         // The first of the bits behind the version, which are counted from the other end in the other order.
-        let is_big = buffer[5] & 1 == 0;
-        let mut fields = Fields::new(&buffer[8..], is_big);
+        let order = if buffer[5] & 1 == 0 { ByteOrder::Big } else { ByteOrder::Little };
+        let mut fields = Cursor::new(&buffer[8..], order);
         let mut header = || {
-            let made = fields.text(64)?.to_vec();
-            Some(Header { made, start: fields.long()?, end: fields.long()? })
+            let made = until_zero(fields.take(64)?).to_vec();
+            Some(Header { made, start: fields.u64()?, end: fields.u64()? })
         };
         let header = header().expect("a header has 256 bytes");
-        Ok(Frames { reader, buffer, is_big, header, cut: None })
+        Ok(Frames { reader, buffer, order, header, cut: None })
     }
 
     /// The next frame and its place; `None` at the end, and where a capture is cut within one.
@@ -147,7 +84,7 @@ impl Frames {
             self.cut = (read > 0).then_some(self.reader.position());
             return Ok(None);
         }
-        let len = usize::from(Fields::new(&self.buffer, self.is_big).short().expect("a frame has 24 bytes"));
+        let len = usize::from(Cursor::new(&self.buffer, self.order).u16().expect("a frame has 24 bytes"));
         if len < FRAME || len % ALIGN != 0 {
             let found = format!("one of {len} bytes");
             return Err(Error::malformed("a frame of a capture", found.as_bytes()).at(place));
@@ -157,9 +94,9 @@ impl Frames {
             self.cut = Some(self.reader.position());
             return Ok(None);
         }
-        let mut fields = Fields::new(&self.buffer[4..], self.is_big);
+        let mut fields = Cursor::new(&self.buffer[4..], self.order);
         let mut frame = || {
-            let (process, time) = (fields.int()?.cast_signed(), fields.long()?);
+            let (process, time) = (fields.i32()?, fields.u64()?);
             let kind = fields.take(8)?[0];
             Some(Frame { kind, process, time, fields })
         };

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use super::frames::{Fields, Frame, Header};
+use super::frames::{Frame, Header};
 use super::symbols::Symbols;
+use crate::bytes::{ByteOrder, Cursor, until_zero};
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps::{self, File};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -153,13 +154,13 @@ impl Recording {
         Ok(match frame.kind {
             MAP => self.mapping(frame.process, fields),
             PROCESS => {
-                self.names.push(command_name(fields.rest_of_text()).to_vec());
+                self.names.push(command_name(fields.text()).to_vec());
                 let name = self.names.len() as u32 - 1;
                 self.processes.insert(frame.process, name);
                 self.first_names.entry(frame.process).or_insert(name);
                 Some(())
             }
-            FORK => fields.int().map(|child| self.fork(frame.process, child.cast_signed())),
+            FORK => fields.u32().map(|child| self.fork(frame.process, child.cast_signed())),
             JITMAP => self.compiled(fields),
             METADATA => self.metadata(fields),
             FILE_CHUNK => self.file(fields),
@@ -167,9 +168,9 @@ impl Recording {
         })
     }
 
-    fn mapping(&mut self, process: i32, mut fields: Fields<'_>) -> Option<()> {
-        let (start, end, offset, inode) = (fields.long()?, fields.long()?, fields.long()?, fields.long()?);
-        let file = File { path: fields.rest_of_text().into(), inode };
+    fn mapping(&mut self, process: i32, mut fields: Cursor<'_>) -> Option<()> {
+        let (start, end, offset, inode) = (fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?);
+        let file = File { path: fields.text().into(), inode };
         self.mappings.entry(process).or_default().push(Mapping { start, end, offset, file });
         Some(())
     }
@@ -181,18 +182,18 @@ impl Recording {
         self.parents.insert(child, parent);
     }
 
-    fn compiled(&mut self, mut fields: Fields<'_>) -> Option<()> {
-        for _ in 0..fields.int()? {
-            let address = fields.long()?;
-            self.compiled.insert(address, fields.rest_of_text().to_vec());
+    fn compiled(&mut self, mut fields: Cursor<'_>) -> Option<()> {
+        for _ in 0..fields.u32()? {
+            let address = fields.u64()?;
+            self.compiled.insert(address, fields.text().to_vec());
         }
         Some(())
     }
 
     /// Takes the command from the settings of the profiler: `spawn-argv=./app;--fast;`.
-    fn metadata(&mut self, mut fields: Fields<'_>) -> Option<()> {
+    fn metadata(&mut self, mut fields: Cursor<'_>) -> Option<()> {
         fields.take(40)?;
-        let text = fields.rest_of_text();
+        let text = fields.text();
         let command = lines(text).find_map(|line| line.strip_prefix(b"spawn-argv="));
         if let Some(command) = command.filter(|command| !command.is_empty()) {
             let words: Vec<&[u8]> = command.split(|&b| b == b';').filter(|word| !word.is_empty()).collect();
@@ -202,16 +203,16 @@ impl Recording {
     }
 
     /// Reads a part of a file within the capture.
-    fn file(&mut self, mut fields: Fields<'_>) -> Option<()> {
-        let is_big = fields.is_big();
+    fn file(&mut self, mut fields: Cursor<'_>) -> Option<()> {
+        let order = fields.order();
         let flags = fields.take(2)?;
-        let is_last = if is_big { flags[0] & 0x80 != 0 } else { flags[0] & 1 != 0 };
-        let len = usize::from(fields.short()?);
-        if fields.text(PATH)? == SYMBOLS {
+        let is_last = if order == ByteOrder::Big { flags[0] & 0x80 != 0 } else { flags[0] & 1 != 0 };
+        let len = usize::from(fields.u16()?);
+        if until_zero(fields.take(PATH)?) == SYMBOLS {
             self.symbols_part.extend_from_slice(fields.take(len)?);
             if is_last {
                 let whole = std::mem::take(&mut self.symbols_part);
-                self.symbols.add(whole, is_big);
+                self.symbols.add(whole, order);
             }
         }
         Some(())
@@ -220,9 +221,9 @@ impl Recording {
     fn sample(&mut self, frame: &Frame<'_>) -> Result<Option<()>> {
         let mut fields = frame.fields;
         let mut head = || {
-            let count = fields.short()?;
+            let count = fields.u16()?;
             fields.take(2)?;
-            Some((usize::from(count), fields.int()?.cast_signed()))
+            Some((usize::from(count), fields.i32()?))
         };
         let Some((count, thread)) = head() else { return Ok(None) };
         let owner = self.owner(frame.process, thread);
@@ -236,8 +237,8 @@ impl Recording {
     fn allocation(&mut self, frame: &Frame<'_>) -> Result<Option<()>> {
         let mut fields = frame.fields;
         let mut head = || {
-            let (address, size) = (fields.long()?, fields.long()?.cast_signed());
-            let (thread, count) = (fields.int()?.cast_signed(), fields.short()?);
+            let (address, size) = (fields.u64()?, fields.u64()?.cast_signed());
+            let (thread, count) = (fields.i32()?, fields.u16()?);
             fields.take(2)?;
             Some((address, size, thread, usize::from(count)))
         };
@@ -271,14 +272,14 @@ impl Recording {
         column: usize,
         process: i32,
         owner: u32,
-        mut fields: Fields<'_>,
+        mut fields: Cursor<'_>,
         count: usize,
         is_called: bool,
     ) -> Option<PathId> {
         let mut stack = Vec::with_capacity(count);
         let (mut is_kernel, mut is_behind_call) = (false, is_called);
         for _ in 0..count {
-            let address = fields.long()?;
+            let address = fields.u64()?;
             if address >= FIRST_MARK {
                 is_kernel = matches!(address, KERNEL | GUEST_KERNEL);
                 is_behind_call = false;

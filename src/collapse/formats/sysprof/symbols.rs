@@ -5,7 +5,8 @@
 //! main\0libc\0 …                                                                               and the texts
 //! ```
 
-use super::frames::{Fields, until_zero};
+use crate::bytes::{ByteOrder, Cursor, until_zero};
+
 
 /// The length of an entry.
 const ENTRY: usize = 32;
@@ -32,13 +33,13 @@ struct Entry {
 
 impl Symbols {
     /// Reads a table.
-    pub fn add(&mut self, bytes: Vec<u8>, is_big: bool) {
+    pub fn add(&mut self, bytes: Vec<u8>, order: ByteOrder) {
         let mut entries = Vec::new();
         for entry in bytes.chunks_exact(ENTRY) {
-            let mut fields = Fields::new(entry, is_big);
+            let mut fields = Cursor::new(entry, order);
             let mut read = || {
-                let (first, last) = (fields.long()?, fields.long()?);
-                Some(Entry { first, last, process: fields.int()?.cast_signed(), name: fields.int()? })
+                let (first, last) = (fields.u64()?, fields.u64()?);
+                Some(Entry { first, last, process: fields.i32()?, name: fields.u32()? })
             };
             match read() {
                 Some(Entry { first: 0, last: 0, .. }) | None => break,

@@ -5,6 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
+use crate::bytes::push_varint_128;
 use crate::error::Result;
 
 /// The level of compression of columns with an entry for each frame. Of 2.1 million frames, in bytes a frame in the
@@ -43,17 +44,9 @@ impl Column {
         if value < 0x80 {
             self.piece.push(value as u8);
         } else {
-            self.push_long(value);
+            push_varint_128(value, &mut self.piece);
         }
         if self.piece.len() >= PIECE { self.compress() } else { Ok(()) }
-    }
-
-    fn push_long(&mut self, mut value: u128) {
-        while value >= 0x80 {
-            self.piece.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.piece.push(value as u8);
     }
 
     pub(super) fn extend(&mut self, bytes: &[u8]) -> Result<()> {

@@ -175,7 +175,7 @@ fn a_place_in_memory_is_followed() {
     // ax is 0, bx 1, bp 6, sp 7, ip 8 to the kernel.
     let values =
         [7, SP + 16, SP, 0x11c3].iter().flat_map(|value: &u64| value.to_le_bytes()).collect::<Vec<_>>();
-    let values = Bytes::new(&values, ByteOrder::Little).u64s(4).expect("four");
+    let values = Cursor::new(&values, ByteOrder::Little).u64s(4).expect("four");
     let regs = Regs::of(&Registers { is_64: true, mask: 0b1_1100_0010, values }, cpu).expect("registers");
     let words = [0, SP + 40, 0x66, 0, 0x1220, 0];
     let stack: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
@@ -240,7 +240,7 @@ fn ask(linked: &Linked, bytes: Vec<u8>) {
     let (cpu, stack) = (x86_64(), [0x20; 256]);
     let parts = SampleBody { stack: &stack, ..SampleBody::default() };
     let values = [0x7fff_0000u64, 0x7fff_0000, 0x1000].map(u64::to_le_bytes).concat();
-    let values = Bytes::new(&values, ByteOrder::Little).u64s(3).expect("three");
+    let values = Cursor::new(&values, ByteOrder::Little).u64s(3).expect("three");
     let registers = super::super::sample::Registers { is_64: true, mask: 0b1_1100_0000, values };
     let regs = Regs::of(&registers, cpu).expect("registers");
     for svma in (0x1000..0x1300).step_by(3).chain([0, 0x18e0, linked.address, u64::MAX]) {
