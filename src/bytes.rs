@@ -335,11 +335,9 @@ mod tests {
         assert_eq!(Cursor::little(b"\x04\0\0\0ab\0\0").counted_text(), Some(&b"ab"[..]));
         assert_eq!(Cursor::little(b"\x02\0abc").u16_counted(), Some(&b"ab"[..]));
         assert_eq!(Cursor::little(b"\x02abc").varint_counted(), Some(&b"ab"[..]));
-        for cut in [&b"\x04\0\0\0a"[..], b"\x05\0a", b"\x7fa", b""] {
-            let cursor = Cursor::little(cut);
-            let (mut a, mut b, mut c) = (cursor, cursor, cursor);
-            assert!(a.counted_text().or(b.u16_counted()).or(c.varint_counted()).is_none(), "{cut:?}");
-        }
+        assert_eq!(Cursor::little(b"\x04\0\0\0a").counted_text(), None);
+        assert_eq!(Cursor::little(b"\x05\0a").u16_counted(), None);
+        assert_eq!(Cursor::little(b"\x7fa").varint_counted(), None);
     }
 
     #[test]
