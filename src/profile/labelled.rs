@@ -379,11 +379,11 @@ impl Spread {
 /// The part of a weight up to a time, rounded up to the weight's own last decimal.
 fn weight_until(weight: Weight, time: u64, duration: u64) -> Weight {
     let decimals = weight.decimals();
-    let (Ok(units), whole) = (weight.units(decimals), i128::from(duration)) else { return weight };
+    let (Ok(units), whole) = (weight.in_steps(decimals), i128::from(duration)) else { return weight };
     // Times are below 2^63 ns, and so is their product below 2^126.
     let (each, rest) = (units.div_euclid(whole), units.rem_euclid(whole) * i128::from(time));
     let rest = rest / whole + i128::from(rest % whole != 0);
-    Weight::from_parts(each * i128::from(time) + rest, decimals)
+    Weight::from_steps(each * i128::from(time) + rest, decimals).expect("a weight has as many decimals")
 }
 
 #[cfg(test)]

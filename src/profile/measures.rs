@@ -35,7 +35,7 @@ impl Measures {
         push_varint(duration, &mut self.text);
         for weight in [weights.value, weights.before] {
             let decimals = weight.decimals();
-            let mantissa = weight.units(decimals).expect("a weight has as many decimals as it has");
+            let mantissa = weight.in_steps(decimals).expect("a weight has as many decimals as it has");
             self.text.push(decimals);
             push_varint_128(((mantissa << 1) ^ (mantissa >> 127)) as u128, &mut self.text);
         }
@@ -51,7 +51,7 @@ impl Measures {
         let mut weight = || {
             let decimals = text.split_off_first().copied().unwrap_or(0);
             let mantissa = varint_128(&mut text).expect(WHOLE);
-            Weight::from_parts((mantissa >> 1) as i128 ^ -((mantissa & 1) as i128), decimals)
+            Weight::from_steps((mantissa >> 1) as i128 ^ -((mantissa & 1) as i128), decimals).expect(WHOLE)
         };
         Measure { duration, weights: Weights { value: weight(), before: weight() } }
     }
@@ -73,7 +73,7 @@ mod tests {
         let mut all = Vec::new();
         for duration in [0, 1, 127, 128, u64::MAX] {
             for (value, decimals) in weights.into_iter().zip([0, 1, 2, 38, 0, 9, 3]) {
-                let value = Weight::from_parts(value, decimals);
+                let value = Weight::from_steps(value, decimals).unwrap();
                 for before in [Weight::ZERO, Weight::new(-7), value] {
                     let measure = Measure { duration, weights: Weights { value, before } };
                     let number = measures.number(measure);

@@ -172,7 +172,7 @@ impl Writer for ChromeTrace<'_> {
             let track = Track { process: thread.process.unwrap_or(1), thread: thread.thread.unwrap_or(n) };
             self.name_thread(&thread.label, track)?;
             tell_calls(line, thread, &mut |event| {
-                let micros = |nanos: u64| Weight::from_steps(nanos.into(), 3);
+                let micros = |nanos: u64| Weight::from_steps(nanos, 3);
                 match event {
                     CallEvent::Begin { frame, at } => {
                         self.begin_call(profile.stacks().name(frame), micros(at)?, track)

@@ -99,7 +99,7 @@ impl Thread {
 
 /// Nanoseconds in milliseconds, with all their digits.
 fn millis(nanos: u64) -> String {
-    Weight::from_steps(nanos.into(), 6).map_or_else(|_| "0".to_owned(), |weight| weight.to_string())
+    Weight::from_steps(nanos, 6).map_or_else(|_| "0".to_owned(), |weight| weight.to_string())
 }
 
 impl<'a> Firefox<'a> {

@@ -95,7 +95,7 @@ impl<'a> Pprof<'a> {
     /// A value as the format holds it.
     fn value(&self, weight: Weight) -> Result<u64> {
         let shown = self.settings.shown(weight)?;
-        match shown.units(0).ok().and_then(|whole| i64::try_from(whole).ok()) {
+        match shown.in_steps(0).ok().and_then(|whole| i64::try_from(whole).ok()) {
             Some(whole) => Ok(whole as u64),
             None => {
                 let what = format!("pprof holds whole numbers of 64 bits, and {shown} is none; see --factor");
@@ -264,7 +264,7 @@ impl Writer for Pprof<'_> {
                 number(field, nanos, &mut last);
             }
         }
-        let period = facts.period.and_then(|period| period.units(0).ok());
+        let period = facts.period.and_then(|period| period.in_steps(0).ok());
         if let Some(period) = period.and_then(|period| i64::try_from(period).ok()) {
             number(1, period_type.0, &mut self.message);
             number(2, period_type.1, &mut self.message);

@@ -175,10 +175,10 @@ impl Speedscope<'_> {
             end = end.max(at);
             let key = self.path.names.key(stacks.name(frame));
             let separator = if std::mem::replace(&mut any, true) { ",\n" } else { "" };
-            let at = Weight::from_steps(at.into(), decimals)?;
+            let at = Weight::from_steps(at, decimals)?;
             Ok(write!(self.target, "{separator}{{\"type\":\"{kind}\",\"frame\":{key},\"at\":{at}}}")?)
         })?;
-        let end = Weight::from_steps(end.into(), decimals)?;
+        let end = Weight::from_steps(end, decimals)?;
         Ok(write!(self.target, "],\n\"startValue\": 0, \"endValue\": {end}}}")?)
     }
 }

@@ -374,7 +374,7 @@ fn weight_of(field: &Field) -> Result<Weight> {
 /// A decimal, whose bytes are a number with its sign, the highest byte first.
 fn exact(decimal: &Decimal) -> Option<Weight> {
     let bytes = decimal.data();
-    let scale = u8::try_from(decimal.scale()).ok().filter(|scale| *scale <= 38)?;
+    let scale = u8::try_from(decimal.scale()).ok()?;
     let sign = if bytes.first()? & 0x80 == 0 { 0 } else { 0xff };
     let (high, low) = bytes.split_at(bytes.len().saturating_sub(16));
     if high.iter().any(|&byte| byte != sign) {
@@ -382,6 +382,5 @@ fn exact(decimal: &Decimal) -> Option<Weight> {
     }
     let mut whole = [sign; 16];
     whole[16 - low.len()..].copy_from_slice(low);
-    let units = i128::from_be_bytes(whole);
-    Some(Weight::from_parts(units, scale))
+    Weight::from_steps(i128::from_be_bytes(whole), scale).ok()
 }

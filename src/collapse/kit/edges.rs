@@ -85,7 +85,8 @@ impl Graph {
         }
         let decimals = paths.decimals;
         let nodes = paths.paths.iter().enumerate().filter(|(_, path)| path.own != 0);
-        Ok((forest, nodes.map(|(node, path)| (node, Weight::from_parts(path.own, decimals))).collect()))
+        let stacks = nodes.map(|(node, path)| Ok((node, Weight::from_steps(path.own, decimals)?)));
+        Ok((forest, stacks.collect::<Result<_>>()?))
     }
 }
 
@@ -121,7 +122,7 @@ impl Paths {
     fn new(graph: &Graph) -> Result<Paths> {
         let weights = graph.functions.iter().flat_map(|f| [&f.own].into_iter().chain(f.calls.values()));
         let decimals = weights.map(|weight| weight.decimals()).max().unwrap_or(0);
-        let units = |weight: Weight| weight.units(decimals);
+        let units = |weight: Weight| weight.in_steps(decimals);
         let len = graph.functions.len();
         let mut own = Vec::with_capacity(len);
         let (mut calls, mut callers) = (vec![Vec::new(); len], vec![Vec::new(); len]);

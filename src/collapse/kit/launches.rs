@@ -212,5 +212,5 @@ impl Output<'_> {
 }
 
 fn micros(nanos: u64) -> Weight {
-    Weight::from_steps(nanos.into(), 3).expect("64 bits and three decimals can be held")
+    Weight::from_steps(nanos, 3).expect("64 bits and three decimals can be held")
 }

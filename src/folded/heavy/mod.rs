@@ -61,7 +61,7 @@ fn walk_text(
     range: Range<u64>,
     visitor: &mut dyn Visitor,
 ) -> Result<Option<WalkSummary>> {
-    let least_of = |total: u64| visitor.least(whole(total)).as_u64().unwrap_or(u64::MAX);
+    let least_of = |total: u64| visitor.least(whole(total)).to_u64().unwrap_or(u64::MAX);
     let Some(guess) = Guess::of(file, &range)? else { return Ok(None) };
     let found = match by_some(&guess, input, file, &range, &least_of)? {
         Some(found) => Some(found),
@@ -130,7 +130,7 @@ fn each_stack(
             not_understood.note(&line, || input.position());
             continue;
         };
-        let Some(weight) = parsed.weights.value.as_u64() else { return Ok(None) };
+        let Some(weight) = parsed.weights.value.to_u64() else { return Ok(None) };
         let Some(sum) = total.checked_add(weight) else { return Ok(None) };
         total = sum;
         each(parsed.stack, &semicolons, weight, at);

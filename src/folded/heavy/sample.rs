@@ -71,7 +71,7 @@ impl Sample {
                     continue;
                 }
                 let Some(parsed) = parse_line(line, Columns::One) else { continue };
-                let Some(weight) = parsed.weights.value.as_u64() else { return Ok(None) };
+                let Some(weight) = parsed.weights.value.to_u64() else { return Ok(None) };
                 sample.weights.push(weight);
                 each(parsed.stack, &semicolons, weight);
             }

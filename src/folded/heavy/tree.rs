@@ -183,7 +183,7 @@ impl Tree {
         let (mut semicolons, mut weight) = (Vec::new(), 0u64);
         let mut add = |tree: &mut Tree, line: &[u8], semicolons: &[u32]| {
             let Some(parsed) = parse_line(line, Columns::One) else { return true };
-            let of_line = parsed.weights.value.as_u64().unwrap_or(0);
+            let of_line = parsed.weights.value.to_u64().unwrap_or(0);
             if let (node, Some((frame, hash))) = tree.find(parsed.stack, semicolons)
                 && ways.contains(&way(node, tree.names.key_hashed(frame, hash)))
             {

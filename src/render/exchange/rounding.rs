@@ -28,7 +28,7 @@ impl Rounding {
 }
 
 fn fits(value: Weight) -> Result<i64> {
-    let whole = value.units(0).ok().and_then(|whole| i64::try_from(whole).ok());
+    let whole = value.in_steps(0).ok().and_then(|whole| i64::try_from(whole).ok());
     whole.ok_or_else(|| {
         let what = format!("the format holds whole numbers of 64 bits, and {value} is none");
         ErrorKind::Setting { what }.into()
@@ -38,7 +38,7 @@ fn fits(value: Weight) -> Result<i64> {
 /// The nearest whole number; a half goes away from zero.
 fn nearest(value: Weight) -> Result<i64> {
     let decimals = value.decimals();
-    let units = value.units(decimals)?;
+    let units = value.in_steps(decimals)?;
     let scale = 10i128.checked_pow(decimals.into()).unwrap_or(i128::MAX);
     let half = if units < 0 { -(scale / 2) } else { scale / 2 };
     fits(Weight::new((units.saturating_add(half)) / scale))

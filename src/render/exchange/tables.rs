@@ -207,7 +207,7 @@ impl Tables {
         if columns == Columns::Two {
             self.default_type = self.text(b"after");
         }
-        if let Some(period) = facts.period.and_then(|period| period.units(0).ok()) {
+        if let Some(period) = facts.period.and_then(|period| period.in_steps(0).ok()) {
             self.period = i64::try_from(period).unwrap_or(0);
             self.period_type = kind;
         }

@@ -237,7 +237,7 @@ impl<'a> Rows<'a> {
         row: &Row<'_>,
         frames: impl Iterator<Item = FrameRow<'f>>,
     ) -> Result<()> {
-        let units = row.weight.units(self.decimals)?;
+        let units = row.weight.in_steps(self.decimals)?;
         if units.unsigned_abs() >= 10u128.pow(DIGITS) {
             return Err(ErrorKind::Overflow.into());
         }

@@ -96,7 +96,7 @@ impl BranchTable {
                 TAKEN => BranchKind::Taken,
                 _ => continue,
             };
-            let count = u64::try_from(weights.value.units(0)?).unwrap_or(u64::MAX);
+            let count = u64::try_from(weights.value.in_steps(0)?).unwrap_or(u64::MAX);
             let Some(exchange) = sink.exchange() else { return Ok(()) };
             let mapping = mappings.number(file.0, file.1, exchange);
             exchange.branches.push(Branch { mapping, kind, from, to, count });

@@ -221,7 +221,7 @@ impl Slices {
     fn at(&mut self, time: u64) -> Weight {
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
-        Weight::from_parts(time.into(), DECIMALS)
+        Weight::from_steps(time, DECIMALS).expect("64 bits and three decimals can be held")
     }
 
     /// The values that there are.

@@ -163,7 +163,7 @@ struct Deltas {
 
 impl Deltas {
     fn push(&mut self, delta: Weight) {
-        match delta.units(0).ok().and_then(|units| i64::try_from(units).ok()) {
+        match delta.in_steps(0).ok().and_then(|units| i64::try_from(units).ok()) {
             Some(whole) => self.whole.push(whole),
             None => {
                 self.others.push((self.whole.len(), delta));

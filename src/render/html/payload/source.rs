@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::column::deflate;
+use super::weights::unsigned_steps;
 use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::render::Settings;
@@ -45,7 +46,7 @@ pub(in crate::render::html) fn section<'n>(
     }
     let numbers: HashMap<&[u8], usize> = names.zip(0..).collect();
     let step = |weight: Weight| -> Result<Value> {
-        let steps = settings.shown(weight)?.in_steps(decimals)?;
+        let steps = unsigned_steps(settings.shown(weight)?, decimals)?;
         // Beyond this the page counts in rounded numbers anyway.
         Ok(u64::try_from(steps).map_or_else(|_| json!(steps as f64), |steps| json!(steps)))
     };

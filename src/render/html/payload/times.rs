@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::column::Column;
 use super::thinning::{Entry, Thinner, Thinning, overflow};
-use super::weights::Values;
+use super::weights::{Values, unsigned_steps};
 use crate::error::Result;
 use crate::profile::{ThreadLine, TimeLine};
 use crate::weight::Weight;
@@ -64,7 +64,7 @@ pub(in crate::render::html) fn encode(
     shown: &dyn Fn(Weight) -> Result<Weight>,
     limit: Limit,
 ) -> Result<Times> {
-    let scaled = |weight: Weight| shown(weight)?.in_steps(decimals);
+    let scaled = |weight: Weight| unsigned_steps(shown(weight)?, decimals);
     let mut exits = line.exit_numbers()?;
     if let Some(numbers) = numbers {
         exits.iter_mut().flatten().for_each(|exit| *exit = numbers[*exit as usize]);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     fn source<'a>(line: &'a TimeLine<'a>) -> Source<'a> {
-        Source { line, exits: line.exit_numbers().unwrap(), scaled: &|weight| weight.in_steps(0) }
+        Source { line, exits: line.exit_numbers().unwrap(), scaled: &|weight| unsigned_steps(weight, 0) }
     }
 
     /// The entries of all samples, thread by thread.

@@ -3,9 +3,18 @@
 use std::collections::HashMap;
 
 use super::column::Column;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::folded::Weights;
 use crate::weight::Weight;
+
+/// A weight as a whole number of steps of the size `10^-decimals`, for a column, which holds none below zero.
+///
+/// # Errors
+/// [`ErrorKind::Overflow`].
+#[inline]
+pub(super) fn unsigned_steps(weight: Weight, decimals: u8) -> Result<u128> {
+    u128::try_from(weight.in_steps(decimals)?).map_err(|_| ErrorKind::Overflow.into())
+}
 
 /// The most weights that have numbers: two bytes hold each.
 const MOST: usize = 1 << 14;
@@ -184,7 +193,7 @@ impl WeightColumns {
             self.decimals = decimals;
             self.scales.push((self.frames, decimals));
         }
-        Ok((own.value.in_steps(self.decimals)?, own.before.in_steps(self.decimals)?))
+        Ok((unsigned_steps(own.value, self.decimals)?, unsigned_steps(own.before, self.decimals)?))
     }
 
     /// The second column, with nothing in it for the frames so far.
