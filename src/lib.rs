@@ -96,6 +96,7 @@ pub mod input;
 #[cfg(any(feature = "diff", feature = "render"))]
 #[cfg_attr(not(all(feature = "diff", feature = "render")), allow(dead_code))]
 pub(crate) mod json_text;
+pub(crate) mod number;
 pub(crate) mod printable;
 pub mod profile;
 #[cfg(any(feature = "cli", all(feature = "record", unix)))]

@@ -19,6 +19,9 @@ use crate::collapse::{
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, parse_line, settle_columns};
 use crate::input::{Input, Source, lines};
+use crate::folded::{Columns, FrameId, NotUnderstood, is_comment, parse_line, settle_columns};
+use crate::input::{Input, Source, lines, trim_line_end};
+use crate::number;
 use crate::profile::header::{self, HeaderReader};
 use crate::profile::{Facts, TIME, read_time, value_in};
 
@@ -165,7 +168,7 @@ impl LineParser for FoldedLines {
         let frames = parsed.stack.split(|&b| b == b';');
         for ((at, key), frame) in self.labels.iter().enumerate().zip(frames) {
             let Some(value) = value_in(frame, key) else { break };
-            let number = || std::str::from_utf8(value).ok()?.parse().ok();
+            let number = || number::parse(value);
             match key.as_str() {
                 TIME => {
                     let zero = self.zero;

@@ -12,10 +12,12 @@ use super::elf::string_at;
 use super::hex::hex;
 use super::image::Image;
 use super::opening::read_text;
+use super::object::Object;
 use super::owned::Owners;
 use super::path::path_of;
 use super::symbols;
 use crate::input::lines;
+use crate::number::hex;
 
 /// A mapped file as a recording describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

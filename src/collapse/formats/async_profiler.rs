@@ -16,10 +16,11 @@
 //! Stacks are leaf first; two hundred of them are printed unless more are asked for, and the total is of all. The
 //! table of functions has no stacks. The source is `Profiler::dumpText` of async-profiler's `profiler.cpp`.
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
-use crate::collapse::kit::text::{Text, split_digits, split_first, whole_number};
+use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
@@ -124,7 +125,7 @@ impl Parser {
             }
         } else if let Some(total) = line.strip_prefix(b"Total samples") {
             let total = total.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
-            let total = total.and_then(whole_number).unwrap_or(0);
+            let total = total.and_then(number::parse).unwrap_or(0);
             self.total = self.total.saturating_add(total);
         } else {
             // The rest of the heading, the table of functions, and what the launcher says.
@@ -162,7 +163,7 @@ impl Trace<'_> {
         let (digits, word) = split_digits(samples);
         let weight = Weight::parse(weight).filter(|weight| !weight.is_negative())?;
         let is_trace = matches!(word, b" sample" | b" samples") && !unit.is_empty();
-        is_trace.then_some(Trace { weight, unit, samples: whole_number(digits)? })
+        is_trace.then_some(Trace { weight, unit, samples: number::parse(digits)? })
     }
 }
 

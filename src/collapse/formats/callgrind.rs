@@ -18,6 +18,7 @@
 
 use std::collections::HashMap;
 
+use crate::number;
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::{kind_of, module_name};
@@ -457,7 +458,7 @@ impl Compressed {
 fn numbered(text: &[u8]) -> Option<(u64, &[u8])> {
     let rest = text.strip_prefix(b"(")?;
     let end = rest.iter().position(|&b| b == b')')?;
-    let number = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    let number = number::parse(&rest[..end])?;
     Some((number, rest[end + 1..].trim_ascii()))
 }
 

@@ -15,6 +15,8 @@
 //! one. The source is CPython's `Python/traceback.c`.
 
 use crate::collapse::kit::folded_detection::head_lines;
+use crate::number;
+use crate::collapse::folded::head_lines;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
@@ -141,7 +143,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], &[u8], Option<u64>)> {
     let function = function.strip_prefix(b"???").filter(|_| digits.is_empty()).unwrap_or(function);
     let function = function.strip_prefix(b" in ")?;
     let file = file.strip_prefix(b"\"").and_then(|file| file.strip_suffix(b"\"")).unwrap_or(file);
-    Some((function, file, std::str::from_utf8(digits).ok()?.parse().ok()))
+    Some((function, file, number::parse(digits)))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use std::sync::{Arc, Once};
 
 use ::inferno::collapse::{self as inferno, Collapse};
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::{split_digits, split_first, split_last};
 use crate::collapse::kit::times::duration;
@@ -405,7 +406,7 @@ fn sample_facts(head: &[u8], facts: &mut Facts) {
         && split_digits(every).1.starts_with(b" millisecond")
     {
         let millis: Option<u64> =
-            std::str::from_utf8(split_digits(every).0).ok().and_then(|n| n.parse().ok());
+            number::parse(split_digits(every).0);
         facts.rate = millis.and_then(|millis| 1000_u64.checked_div(millis)).filter(|rate| *rate > 0);
     }
 }

@@ -14,6 +14,7 @@
 //! last frames of the trace above. The text is that of `Throwable.printStackTrace`, which its
 //! documentation shows.
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::FrameNames;
@@ -121,7 +122,7 @@ fn more(line: &[u8]) -> Option<usize> {
     let rest = line.trim_ascii().strip_prefix(b"... ")?;
     let (number, what) = rest.split_at(memchr::memchr(b' ', rest)?);
     let known = what == b" more" || what.starts_with(b" common frames omitted");
-    known.then(|| std::str::from_utf8(number).ok()?.parse().ok())?
+    known.then(|| number::parse(number))?
 }
 
 /// The exception's class: of `Exception in thread "main" a.B: text`, `Caused by: a.B: text`, and

@@ -11,6 +11,7 @@
 //! Every line begins with a tag. Each thread with a Java stack counts once, in the value of its state as well; the
 //! current thread stands there twice and counts once. The format is IBM's documentation, "Java dump".
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::FrameNames;
@@ -74,7 +75,7 @@ impl Collapser for Javacore {
                     if let Some((_, id)) = split_first(rest, b"native thread ID:") {
                         let id = id.split(|&b| b == b',').next().unwrap_or_default();
                         dump.tid =
-                            crate::collapse::kit::maps::hex(id).map_or(String::new(), |id| id.to_string());
+                            number::hex(id).map_or(String::new(), |id| id.to_string());
                     }
                 }
                 b"4XESTACKTRACE" if !dump.repeats => {

@@ -9,6 +9,7 @@
 //! The samples and the number of frames of each stack, leaf first. Frames are named without their places, which `--srcline`
 //! adds.
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::FrameNames;
@@ -121,7 +122,7 @@ fn begin(line: &[u8]) -> Option<(Weight, u64, &[u8])> {
     let (frames, rest) = split_digits(rest.strip_prefix(b" ")?.trim_ascii_start());
     let frame = rest.strip_prefix(b" ")?.trim_ascii_start();
     located(frame)?;
-    let frames = std::str::from_utf8(frames).ok()?.parse().ok().filter(|frames| *frames > 0)?;
+    let frames = number::parse(frames).filter(|frames| *frames > 0)?;
     Budget::default().check(usize::try_from(frames).ok()?).ok()?;
     Some((Weight::parse(samples)?, frames, frame))
 }

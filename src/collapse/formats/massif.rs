@@ -16,6 +16,7 @@
 //! added up, as what one holds the next holds too. The format is shown in valgrind's manual, and
 //! read by `ms_print`.
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::text::Text;
@@ -185,7 +186,7 @@ fn node(line: &[u8], depth: usize, options: &Options, sink: &mut dyn Sink) -> Op
     let indent = line.iter().take_while(|&&b| b == b' ').count();
     let rest = line[indent..].strip_prefix(b"n")?;
     let colon = memchr::memmem::find(rest, b": ")?;
-    let children = std::str::from_utf8(&rest[..colon]).ok()?.parse().ok()?;
+    let children = number::parse(&rest[..colon])?;
     let rest = &rest[colon + 2..];
     let space = memchr::memchr(b' ', rest)?;
     let bytes = Weight::parse(&rest[..space])?;

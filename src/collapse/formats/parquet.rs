@@ -19,6 +19,7 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
+use crate::number;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -271,7 +272,7 @@ impl Rows {
             ..Context::UNKNOWN
         };
         labels.retain(|(key, value)| {
-            let number = || std::str::from_utf8(value).ok()?.parse().ok();
+            let number = || number::parse(value);
             match *key {
                 b"thread" => context.thread_name = value,
                 b"tid" => context.thread = number(),

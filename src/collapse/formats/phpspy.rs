@@ -10,6 +10,7 @@
 //! tell of the request. Frames are named as phpspy's own `stackcollapse-phpspy.pl` does, by function; `--srcline`
 //! adds the place. Described in phpspy's README.
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::FrameNames;
@@ -104,7 +105,7 @@ fn frame(line: &[u8]) -> Option<Frame<'_>> {
     let (_, number) = split_last(place, b":")?;
     let number = number.strip_prefix(b"-").unwrap_or(number);
     let is_place = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
-    let depth = std::str::from_utf8(depth).ok()?.parse().ok()?;
+    let depth = number::parse(depth)?;
     (is_place && !name.is_empty()).then_some(Frame { depth, name, place })
 }
 

@@ -15,6 +15,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
@@ -107,7 +108,7 @@ fn node(line: &[u8]) -> Option<Node<'_>> {
         split_digits(rest[share..].strip_prefix(b"%")?.trim_ascii_start().strip_prefix(b"[")?);
     let text = rest.strip_prefix(b"]")?.trim_ascii();
     let (name, image) = split_first(text, b" @ ").unwrap_or((text, b""));
-    let samples = std::str::from_utf8(samples).ok()?.parse().ok()?;
+    let samples = number::parse(samples)?;
     (share > 0 && !name.is_empty()).then_some(Node { depth, samples, name, image })
 }
 

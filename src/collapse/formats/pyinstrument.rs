@@ -20,6 +20,7 @@
 //!        "children": [{"identifier": "[self]", …}]}};
 //! ```
 
+use crate::number;
 use crate::collapse::kit::forest::Forest;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
@@ -172,7 +173,7 @@ impl Open {
         let mut parts = text.splitn(3, |&b| b == 0);
         self.function = parts.next().unwrap_or_default().to_vec();
         self.file = parts.next().unwrap_or_default().to_vec();
-        self.line = parts.next().and_then(|line| std::str::from_utf8(line).ok()?.parse().ok());
+        self.line = parts.next().and_then(number::parse);
     }
 }
 

@@ -7,6 +7,8 @@
 //! Frames are file, function and line; they come out as py-spy's do, `fib (orders.py:23)`, so that recordings of both
 //! compare. `<GC>` and `<native>` stand for themselves. Written by `Lib/profiling/sampling/stack_collector.py`.
 
+use crate::number;
+use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -121,7 +123,7 @@ fn thread(stack: &[u8]) -> Option<(&[u8], &[u8])> {
 /// File, function and line of a frame.
 fn located(frame: &[u8]) -> Option<(&[u8], &[u8], u64)> {
     let colon = memchr::memrchr(b':', frame)?;
-    let line = std::str::from_utf8(&frame[colon + 1..]).ok()?.parse().ok()?;
+    let line = number::parse(&frame[colon + 1..])?;
     let place = &frame[..colon];
     let colon = memchr::memchr(b':', place)?;
     let (file, function) = (&place[..colon], &place[colon + 1..]);

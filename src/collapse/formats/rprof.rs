@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
@@ -127,7 +128,7 @@ impl Profile {
             } else {
                 let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
                 let (file, line) = rest[..end].split_at(memchr::memchr(b'#', &rest[..end])?);
-                place = Some((file, std::str::from_utf8(&line[1..]).ok()?.parse().ok()?));
+                place = Some((file, number::parse(&line[1..])?));
                 rest = rest[end..].trim_ascii_start();
             }
         }

@@ -16,6 +16,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits};
@@ -126,7 +127,7 @@ fn event(line: &[u8]) -> Option<Event> {
     let (function, rest) = split_digits(line);
     let (kind, rest) = rest.strip_prefix(b" ")?.split_first()?;
     let time = rest.strip_prefix(b" ")?.split(|&b| b == b' ').next()?;
-    let function = std::str::from_utf8(function).ok()?.parse().ok()?;
+    let function = number::parse(function)?;
     let is_begin = match kind {
         b'0' => false,
         b'1' => true,

@@ -7,6 +7,8 @@
 //! line before. Names without module, file and line come by the layer's options. The source is tracing-flame's
 //! `lib.rs`; to other readers it is folded text of frames that begin with a blank.
 
+use crate::number;
+use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::forest::Budget;
@@ -133,7 +135,7 @@ fn thread(root: &[u8]) -> Option<Thread<'_>> {
 fn split_place(span: &[u8]) -> (&[u8], &[u8], Option<u64>) {
     let place = || {
         let (before, line) = split_last(span, b":")?;
-        let line = std::str::from_utf8(line).ok()?.parse().ok()?;
+        let line = number::parse(line)?;
         let (mut name, mut file) = split_last(before, b":")?;
         // `app::parse:C:\src\main.rs`.
         if let Some((before, [drive])) = split_last(name, b":")

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use flate2::{Decompress, FlushDecompress};
 
+use crate::number;
 use crate::collapse::kit::archive::Members;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::json::parse_number;
@@ -128,7 +129,7 @@ fn read_stats(member: Input, report: &mut Report) -> Result<()> {
         match key {
             b"Filename" if value != b"?" => report.facts.command = fact(value),
             b"Duration" => {
-                let seconds = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
+                let seconds = number::parse(value);
                 report.facts.duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
             }
             _ => {}

@@ -14,6 +14,7 @@
 //! Stacks leaf first, the most frequent first. Newer versions print a summary in front, and `Full stacks` between the two.
 //! The source is `wallClockProfiler.cpp` of jasonrohrer/wallClockProfiler.
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
@@ -68,7 +69,7 @@ impl Collapser for WallClockProfiler {
                 stacks.count = count;
             } else if let Some((name, place)) = frame(line) {
                 let (file, number) = split_last(place, b":").unwrap_or((place, b""));
-                let number = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+                let number = number::parse(number).unwrap_or(0);
                 Budget::default().check(stacks.frames.len())?;
                 let at = Place { file, line: number, ..Place::default() };
                 stacks.frames.push(names.build_at(&at, sink, |out| {

@@ -19,6 +19,7 @@
 //! Both may hold assignments (`=> $x = 1`, A), which take no time. The formats are in xdebug's
 //! documentation, "Function Trace".
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_first, split_last};
@@ -134,7 +135,7 @@ impl Trace {
         let mut columns = line.split(|&b| b == b'\t');
         let mut next = || columns.next().unwrap_or_default();
         let (level, _number, kind, time, _memory) = (next(), next(), next(), next(), next());
-        let level = std::str::from_utf8(level).ok().and_then(|text| text.parse::<usize>().ok());
+        let level = number::parse::<usize>(level);
         let time = seconds(time);
         match (kind, level, time) {
             (b"0", Some(level), Some(time)) if level > 0 && level <= self.open.len() + 1 => {

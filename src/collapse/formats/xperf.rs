@@ -11,10 +11,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
-use crate::collapse::kit::text::{Text, split_last, whole_number};
+use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
@@ -193,7 +194,7 @@ fn sample(line: &[u8]) -> Option<Sample<'_>> {
     let (rest, _kind) = split_last(rest, b",")?;
     let (_, count) = split_last(rest, b",")?;
     Some(Sample {
-        of: (whole_number(time)?, whole_number(tid)?),
+        of: (number::parse(time)?, number::parse(tid)?),
         process: process.trim_ascii(),
         pid: pid.trim_ascii(),
         count: Weight::parse(count.trim_ascii()).filter(|count| *count > Weight::ZERO)?,
@@ -203,8 +204,8 @@ fn sample(line: &[u8]) -> Option<Sample<'_>> {
 /// `Stack, 36765, 1668, 1, 0x81c3617b, halmacpi.dll!0x81c3617b` as its event and function.
 fn frame(line: &[u8]) -> Option<(Of, &[u8])> {
     let mut words = line.strip_prefix(b"Stack,")?.splitn(5, |&b| b == b',').map(<[u8]>::trim_ascii);
-    let of = (whole_number(words.next()?)?, whole_number(words.next()?)?);
-    let (_number, _address) = (whole_number(words.next()?)?, words.next()?.strip_prefix(b"0x")?);
+    let of = (number::parse(words.next()?)?, number::parse(words.next()?)?);
+    let (_number, _address) = (number::parse::<u64>(words.next()?)?, words.next()?.strip_prefix(b"0x")?);
     let function = words.next().filter(|function| !function.is_empty())?;
     Some((of, function))
 }

@@ -11,6 +11,7 @@ use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::{Options, Report, Sink};
 use crate::folded::FrameId;
+use crate::number;
 
 /// A place in code: an address, and whether a call returns there, which is behind the call.
 pub type Place = (u64, bool);
@@ -156,15 +157,14 @@ fn parse(line: &[u8]) -> Option<Range> {
     };
     let (range, _mode, offset, _device, inode) = (word()?, word()?, word()?, word()?, word()?);
     let dash = memchr::memchr(b'-', range)?;
-    let inode = std::str::from_utf8(inode).ok()?.parse().ok()?;
+    let inode = number::parse(inode)?;
     let file = File { path: rest.trim_ascii().into(), inode };
-    Some(Range { start: hex(&range[..dash])?, end: hex(&range[dash + 1..])?, offset: hex(offset)?, file })
-}
-
-/// Digits of base 16, with or without `0x`.
-pub fn hex(text: &[u8]) -> Option<u64> {
-    let digits = text.strip_prefix(b"0x").unwrap_or(text);
-    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    Some(Range {
+        start: number::hex(&range[..dash])?,
+        end: number::hex(&range[dash + 1..])?,
+        offset: number::hex(offset)?,
+        file,
+    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::{Options, Sink};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
+use crate::number;
 
 /// A frame taken apart; parts that are not known are empty.
 #[derive(Clone, Copy, Debug, Default)]
@@ -176,7 +177,7 @@ pub(crate) fn kind_of(module: &[u8], address: &[u8]) -> Kind {
 /// Splits `orders.c:12` into file and line; a text of another form has neither.
 pub(crate) fn split_srcline(srcline: &[u8]) -> (&[u8], u32) {
     let parts = memchr::memrchr(b':', srcline).and_then(|at| {
-        let line = std::str::from_utf8(&srcline[at + 1..]).ok()?.parse().ok()?;
+        let line = number::parse(&srcline[at + 1..])?;
         Some((&srcline[..at], line))
     });
     parts.filter(|(file, line)| !file.is_empty() && *file != b"??" && *line > 0).unwrap_or((b"", 0))

@@ -136,11 +136,6 @@ pub fn split_last<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a
     Some((&text[..at], &text[at + separator.len()..]))
 }
 
-/// Reads a whole number that is all of the text.
-pub fn whole_number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
 /// Splits at the first of some bytes: `split_once`, for bytes.
 pub fn split_first<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let at = memchr::memmem::find(text, separator)?;

@@ -8,6 +8,7 @@
 
 use crate::collapse::{Context, Options};
 use crate::folded::sanitize_frame;
+use crate::number;
 
 /// The name and the numbers of a thread; what is not known is empty.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +31,7 @@ impl Options {
 impl<'a> Thread<'a> {
     /// The context of a sample of this thread, at a time in nanoseconds.
     pub fn context(&self, time: Option<u64>) -> Context<'a> {
-        let number = |id: &[u8]| std::str::from_utf8(id).ok()?.parse().ok();
+        let number = |id: &[u8]| number::parse(id);
         let (process, thread) = (number(self.pid), number(self.tid));
         Context { time, process, thread, thread_name: self.name, labels: &[] }
     }

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::input::lines;
+use crate::number;
 use crate::record::sys::perf_event::record;
 use crate::record::sys::processes::{process_of, stat};
 use crate::symbolize::{Module, Search};
@@ -182,7 +183,7 @@ fn text_among(mut symbols: impl BufRead) -> Option<(u64, u64)> {
         let is = |name: &[u8]| line.trim_ascii_end().ends_with(name);
         let address = || {
             let digits = line.split(|&b| b == b' ').next()?;
-            u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+            number::hex(digits)
         };
         if start.is_none() && (is(b" _text") || is(b" _stext")) {
             // All zeros are what an ordinary user sees.
@@ -237,7 +238,7 @@ impl Mapping<'_> {
         let (range, rights, offset, device, inode) = (word()?, word()?, word()?, word()?, word()?);
         let name = word().unwrap_or_default();
         let name = &name[name.iter().take_while(|&&b| b == b' ').count()..];
-        let hex = |bytes: &[u8]| u64::from_str_radix(std::str::from_utf8(bytes).ok()?, 16).ok();
+        let hex = |bytes: &[u8]| number::hex(bytes);
         let halves = |bytes: &[u8], at: u8| {
             let at = bytes.iter().position(|&b| b == at)?;
             Some((hex(&bytes[..at])?, hex(&bytes[at + 1..])?))
@@ -249,7 +250,7 @@ impl Mapping<'_> {
             offset: hex(offset)?,
             major: u32::try_from(major).ok()?,
             minor: u32::try_from(minor).ok()?,
-            inode: std::str::from_utf8(inode).ok()?.parse().ok()?,
+            inode: number::parse(inode)?,
             rights,
             name,
         })

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::error::Result;
 use crate::folded::{FrameId, Interner, Place, Weights};
+use crate::number;
 use crate::profile::Profile;
 use crate::render::rewrite::StackRewrite;
 
@@ -191,8 +192,7 @@ fn split_place(name: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// `app.py`, 12 of `app.py:12`; 0 without a line.
 fn file_and_line(place: &[u8]) -> (&[u8], u32) {
-    let line = memchr::memrchr(b':', place)
-        .and_then(|at| Some((at, std::str::from_utf8(&place[at + 1..]).ok()?.parse().ok()?)));
+    let line = memchr::memrchr(b':', place).and_then(|at| Some((at, number::parse(&place[at + 1..])?)));
     line.map_or((place, 0), |(at, line)| (&place[..at], line))
 }
 

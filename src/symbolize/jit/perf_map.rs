@@ -16,6 +16,7 @@ use std::path::Path;
 use super::super::hex::hex;
 use super::super::intervals::Intervals;
 use super::super::owned::Owners;
+use crate::number;
 
 /// The functions of a process by address.
 #[derive(Debug, Default)]
@@ -92,8 +93,8 @@ fn parse_line(line: &[u8]) -> Option<(u64, u64, Range<usize>)> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let first = memchr::memchr(b' ', line)?;
     let second = first + 1 + memchr::memchr(b' ', &line[first + 1..])?;
-    let start = hex(&line[..first])?;
-    let size = hex(&line[first + 1..second])?;
+    let start = number::hex(&line[..first])?;
+    let size = number::hex(&line[first + 1..second])?;
     let name = second + 1..line.len();
     // Some writers give an unknown size as 0; the first byte still belongs to the code.
     let end = start.saturating_add(size.max(1));

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use super::super::hex::hex;
+use crate::number::hex;
 
 /// The symbols of a kernel by address.
 #[derive(Debug)]

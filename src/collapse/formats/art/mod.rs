@@ -21,6 +21,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use crate::number;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::spans::{Mark, Spans};
 use crate::collapse::kit::threads::Thread;
@@ -425,7 +426,7 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
 }
 
 fn number(text: Option<&[u8]>) -> Option<u64> {
-    std::str::from_utf8(text?).ok()?.parse().ok()
+    number::parse(text?)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@
 
 pub mod mojo;
 
+use crate::number;
+use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{NO_STACK, frame_at};
@@ -249,7 +251,7 @@ impl AustinLines<'_> {
         let (process, thread) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         // `T0:16105`: the interpreter and the thread.
         let tid = thread[1.min(thread.len())..].rsplit(|&b| b == b':').next().unwrap_or_default();
-        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+        let number = |text: &[u8]| number::parse(text);
         let time = match self.mode {
             Mode::Memory => None,
             Mode::Time | Mode::Full => {
@@ -365,7 +367,7 @@ fn readable(frame: &[u8]) -> (Vec<u8>, Place<'_>) {
     });
     match parts {
         Some((file, function, line)) if !line.is_empty() => {
-            let number = std::str::from_utf8(line).ok().and_then(|line| line.parse().ok()).unwrap_or(0);
+            let number = number::parse(line).unwrap_or(0);
             let name = [function, b" (", file, b":", line, b")"].concat();
             (name, Place { file, line: number, ..Place::default() })
         }

@@ -20,6 +20,7 @@
 use std::collections::HashMap;
 
 use super::{Clock, Metadata, Mode};
+use crate::number;
 use crate::collapse::kit::forest::{DEEPEST, MOST};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
@@ -416,7 +417,7 @@ impl<'o> Parser<'o> {
             let context = Context {
                 time,
                 process: u64::try_from(sample.pid).ok(),
-                thread: std::str::from_utf8(&sample.tid).ok().and_then(|tid| tid.parse().ok()),
+                thread: number::parse(&sample.tid),
                 ..Context::UNKNOWN
             };
             values.sample_at(&self.stack, weights, &context, sink)?;

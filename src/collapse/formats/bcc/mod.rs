@@ -21,6 +21,7 @@ pub mod memleak;
 pub mod stackcount;
 pub mod wakeup;
 
+use crate::number;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
@@ -101,7 +102,7 @@ impl Collapser for Bcc {
 /// `Sampling at 99 Hertz of PID [20936] by user + kernel stack for 2 secs.`
 fn heading(head: &[u8], facts: &mut Facts) {
     let line = lines(head).next().unwrap_or_default();
-    let number = |text: &[u8]| std::str::from_utf8(split_digits(text).0).ok()?.parse::<u64>().ok();
+    let number = |text: &[u8]| number::parse::<u64>(split_digits(text).0);
     let Some(rest) = line.strip_prefix(b"Sampling at ") else { return };
     facts.rate = number(rest).filter(|rate| *rate > 0 && split_digits(rest).1.starts_with(b" Hertz"));
     if let Some((_, seconds)) = split_last(rest, b" for ")

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::PRINTED;
 use super::key::Key;
+use crate::number;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::tracepoint::{Labels, pairs};
@@ -146,7 +147,7 @@ impl<'o> Maps<'o> {
             match &name[..] {
                 b"nsecs" | b"elapsed" => {
                     self.since_start |= name == b"elapsed";
-                    time = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                    time = number::parse(value);
                 }
                 b"comm" => thread.name = value,
                 b"pid" => thread.pid = value,

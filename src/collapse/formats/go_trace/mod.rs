@@ -18,6 +18,7 @@ mod goroutines;
 
 use self::batches::{Batches, Generation};
 use self::goroutines::{COLUMNS, Goroutines};
+use crate::number;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
@@ -42,7 +43,7 @@ pub struct GoTrace;
 fn version(head: &[u8]) -> Option<u32> {
     let rest = head.get(..batches::HEADER)?.strip_prefix(b"go 1.")?;
     let end = rest.iter().position(|b| *b == b' ')?;
-    let version = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    let version = number::parse(&rest[..end])?;
     rest[end..].starts_with(b" trace\0").then_some(version)
 }
 

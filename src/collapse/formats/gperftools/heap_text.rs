@@ -17,7 +17,8 @@
 //! what it sampled, not scaled up to what was allocated. The formats are described in gperftools'
 //! `heapprofile.html` and jemalloc's `HEAP PROFILE FORMAT`.
 
-use crate::collapse::kit::maps::{Maps, hex};
+use crate::collapse::kit::maps::Maps;
+use crate::number::hex;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};

@@ -16,7 +16,8 @@
 use std::io::BufRead;
 use std::ops::Range;
 
-use crate::collapse::kit::maps::{Maps, hex};
+use crate::collapse::kit::maps::Maps;
+use crate::number::hex;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};

@@ -19,8 +19,8 @@
 mod raw;
 
 use self::raw::Raw;
+use crate::number;
 use crate::collapse::kit::forest::Forest;
-use crate::collapse::kit::maps;
 use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::times::duration;
@@ -148,7 +148,7 @@ impl Recording {
             return Some(true);
         }
         if kind == b'v' {
-            let version = rest.split(|&b| b == b' ').nth(1).and_then(maps::hex);
+            let version = rest.split(|&b| b == b' ').nth(1).and_then(number::hex);
             self.has_lengths = version.is_some_and(|version| version >= 3);
         }
         if Raw::is_telling(kind) {
@@ -162,7 +162,7 @@ impl Recording {
         let mut numbers = [0u64; 128];
         let mut count = 0;
         for word in rest.split(|&b| b == b' ').filter(|word| !word.is_empty()) {
-            let (Some(number), Some(slot)) = (maps::hex(word), numbers.get_mut(count)) else {
+            let (Some(number), Some(slot)) = (number::hex(word), numbers.get_mut(count)) else {
                 return Some(false);
             };
             *slot = number;
@@ -189,7 +189,7 @@ impl Recording {
 
     /// Notes what a line says of the recording: its version, the command, the time that has passed.
     fn note(&mut self, kind: u8, rest: &[u8]) {
-        let first = || maps::hex(rest.split(|&b| b == b' ').next().unwrap_or_default());
+        let first = || number::hex(rest.split(|&b| b == b' ').next().unwrap_or_default());
         match kind {
             b'v' => {
                 // Two digits of base 16 for each part: 10400 is 1.4.0.
@@ -200,7 +200,7 @@ impl Recording {
             }
             b'X' => self.facts.set_command(rest),
             b'#' => {
-                let number = |name: &[u8]| std::str::from_utf8(rest.strip_prefix(name)?).ok()?.parse().ok();
+                let number = |name: &[u8]| number::parse(rest.strip_prefix(name)?);
                 for (stated, name) in self.stated.iter_mut().zip([&b"strings: "[..], b"ips: "]) {
                     *stated = number(name).or(*stated);
                 }

@@ -23,6 +23,7 @@
 //!     at java.base/java.lang.Thread.sleepNanos0(NativeFrame Method)
 //! ```
 
+use crate::number;
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::json::HeadKeys;
 use crate::collapse::kit::names::FrameNames;
@@ -88,7 +89,7 @@ impl Collapser for Jstack {
                 && line.starts_with(b"_java_thread_list=")
             {
                 let length =
-                    std::str::from_utf8(split_digits(length).0).ok().and_then(|text| text.parse().ok());
+                    number::parse(split_digits(length).0);
                 stated = stated.saturating_add(length.unwrap_or(0));
             }
             if line.starts_with(b"\"") {
@@ -167,7 +168,7 @@ impl Dumped {
         let name = end.last().map_or(rest, |end| &rest[..end]);
         let nid = memchr::memmem::rfind(heading, b" nid=").map_or(&b""[..], |at| &heading[at + 5..]);
         let nid = nid.split(|&b| b == b' ').next().unwrap_or_default();
-        let tid = crate::collapse::kit::maps::hex(nid).filter(|_| nid.starts_with(b"0x"));
+        let tid = number::hex(nid).filter(|_| nid.starts_with(b"0x"));
         let tid = tid.map_or_else(|| String::from_utf8_lossy(nid).into_owned(), |tid| tid.to_string());
         Dumped::of(Thread { name, pid: b"", tid: tid.as_bytes() }, options, sink)
     }

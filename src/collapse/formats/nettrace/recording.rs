@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::blocks::Layout;
 use super::events::{Header, read};
 use super::places::Places;
+use crate::number;
 use crate::bytes::{ByteOrder, Cursor};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
@@ -157,7 +158,7 @@ impl Recording {
         for _ in 0..fields.u32()? {
             let (key, value) = (fields.varint_counted()?, fields.varint_counted()?);
             if key == b"ProcessId" {
-                self.process = std::str::from_utf8(value).ok()?.parse().ok()?;
+                self.process = number::parse(value)?;
             }
         }
         Some(())

@@ -1,6 +1,7 @@
 //! Switches of threads, out of the samples of `context-switches` and `sched:sched_switch`.
 
 use super::attr::{Attr, Event};
+use crate::number;
 use crate::bytes::{ByteOrder, Cursor};
 use super::sample::SampleBody;
 use crate::input::lines;
@@ -70,7 +71,7 @@ impl SwitchLayout {
             let number = |key: &[u8]| {
                 let at = memchr::memmem::find(line, key)? + key.len();
                 let digits = line[at..].split(|b| *b == b';').next()?;
-                std::str::from_utf8(digits).ok()?.parse().ok()
+                number::parse(digits)
             };
             Some(Field { offset: number(b"offset:")?, size: number(b"size:")? })
         };

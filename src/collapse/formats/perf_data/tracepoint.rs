@@ -18,6 +18,7 @@
 
 use std::io::Write;
 
+use crate::number;
 use crate::bytes::{ByteOrder, Cursor};
 use crate::input::lines;
 
@@ -68,7 +69,7 @@ impl TraceField {
         let declared = parts.next()?;
         let (mut offset, mut size, mut signed) = (None, None, false);
         for part in parts {
-            let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<usize>().ok();
+            let number = |text: &[u8]| number::parse::<usize>(text);
             match part.split(|&b| b == b':').collect::<Vec<_>>()[..] {
                 [b"offset", text] => offset = number(text),
                 [b"size", text] => size = number(text),

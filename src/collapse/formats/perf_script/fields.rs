@@ -5,6 +5,7 @@
 //! ```
 
 use super::event::EventLine;
+use crate::number;
 use crate::collapse::kit::tracepoint::{Labels, pairs};
 
 /// Puts the labels of an event line, whose whole text is `text`, into `labels`.
@@ -15,7 +16,7 @@ pub(super) fn read(text: &[u8], line: &EventLine<'_>, labels: &mut Labels) {
     let processor = between.split(|&b| b == b' ').find_map(|word| {
         word.strip_prefix(b"[").and_then(|word| word.strip_suffix(b"]")).filter(is_processor)
     });
-    if let Some(number) = processor.and_then(|word| std::str::from_utf8(word).ok()?.parse::<u32>().ok()) {
+    if let Some(number) = processor.and_then(number::parse::<u32>) {
         labels.push((b"processor".to_vec(), number.to_string().into_bytes()));
     }
     pairs(line.rest, labels);

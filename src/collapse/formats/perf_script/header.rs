@@ -17,6 +17,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::number;
 use crate::collapse::kit::perf_command::recorded_command;
 use crate::collapse::kit::text::split_digits;
 use crate::input::lines;
@@ -99,7 +100,7 @@ fn event(text: &[u8]) -> Option<(Vec<u8>, Option<u64>)> {
     let is_frequency = memchr::memmem::find(rest, b", freq = 1").is_some();
     let rate = memchr::memmem::find(rest, RATE).filter(|_| is_frequency).and_then(|at| {
         let (digits, _) = split_digits(&rest[at + RATE.len()..]);
-        std::str::from_utf8(digits).ok()?.parse().ok()
+        number::parse(digits)
     });
     (!name.is_empty()).then(|| (name.to_vec(), rate))
 }

@@ -14,6 +14,7 @@ use super::header::MARK;
 use super::lines;
 use super::overview::{Overview, first_and_last_time};
 use super::symbols::{Before, Symbols};
+use crate::number;
 use crate::collapse::kit::driver::{Parser, Place};
 use crate::collapse::kit::events::CommonWeight;
 use crate::collapse::kit::events::event_unit;
@@ -320,7 +321,7 @@ impl<'o> PerfParser<'o> {
 
     /// Notes thread and time of an event line, whose whole text is `text`.
     fn set_context(&mut self, line: &EventLine<'_>, text: &[u8]) {
-        let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse().ok();
+        let number = |digits: &[u8]| number::parse(digits);
         let context = &mut self.context;
         context.time = time_of(text, line);
         context.process = line.pid.and_then(number);

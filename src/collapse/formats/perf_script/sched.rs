@@ -17,6 +17,7 @@ use std::time::Duration;
 use super::event::{Layout, is_side_band, parse_event, time_of};
 use super::frame::{Frame, without_tab};
 use super::header::TextHeader;
+use crate::number;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::{is_kernel, name_thread};
@@ -173,7 +174,7 @@ impl Parser<'_> {
             if self.options.shows_threads(true) {
                 stack.push_above(frame);
             }
-            let process = event.pid.and_then(|pid| std::str::from_utf8(pid).ok()?.parse().ok());
+            let process = event.pid.and_then(number::parse);
             let comm = if self.contexts { event.comm.to_vec() } else { Vec::new() };
             let (runnable, thread) = (switch.runnable, switch.prev);
             let off = Off { since: time, runnable, stack, process, thread, comm };
@@ -237,7 +238,7 @@ impl Switch {
                 Some((_, digits)) => digits,
                 None => split_last(split_last(text, b" [")?.0, b":")?.1,
             };
-            std::str::from_utf8(split_digits(digits).0).ok()?.parse().ok()
+            number::parse(split_digits(digits).0)
         };
         let prev = pid(rest, b" prev_pid=")?;
         let next = pid(after, b" next_pid=")?;

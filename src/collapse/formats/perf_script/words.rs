@@ -1,5 +1,6 @@
 //! The words of an event line: numbers, threads, times, and where each ends.
 
+use crate::number;
 use crate::collapse::kit::text::split_digits;
 
 /// The end of the one event whose name holds a blank: `raw 0x1c2:`.
@@ -72,7 +73,7 @@ pub(super) fn nanoseconds(word: &[u8]) -> Option<u64> {
     if seconds.is_empty() || !rest.is_empty() || !(1..=9).contains(&fraction.len()) {
         return None;
     }
-    let number = |digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
+    let number = |digits| number::parse::<u64>(digits);
     let nanoseconds = number(fraction)? * 10u64.pow(9 - fraction.len().max(6) as u32);
     number(seconds)?.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }

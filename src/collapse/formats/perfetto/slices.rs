@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::clocks::Clocks;
 use super::tables::Tables;
+use crate::number;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::protobuf::{Content, Fields, message, numbers};
 use crate::collapse::kit::spans::{Launch, Mark, Misplaced, Span, Spans};
@@ -190,7 +191,7 @@ impl Slices {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let mut parts = line.splitn(3, |&b| b == b'|');
         let (kind, pid, name) = (parts.next(), parts.next(), parts.next());
-        let pid = pid.and_then(|pid| std::str::from_utf8(pid).ok()?.parse::<u64>().ok());
+        let pid = pid.and_then(number::parse::<u64>);
         match (kind, pid, name) {
             (Some(b"B"), Some(pid), name) => {
                 self.processes.insert(tid, pid);

@@ -19,6 +19,7 @@
 
 use std::collections::HashMap;
 
+use crate::number;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
@@ -241,7 +242,7 @@ impl Raw {
         let mut function = text;
         let mut address = &b""[..];
         if digits > 0 && text[digits..].starts_with(b": 0x") {
-            let Some(id) = std::str::from_utf8(&text[..digits]).ok().and_then(|id| id.parse().ok()) else {
+            let Some(id) = number::parse(&text[..digits]) else {
                 return false;
             };
             self.location = Some(id);

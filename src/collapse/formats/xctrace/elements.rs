@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 use super::NO_THREAD;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::forest::Budget;
-use crate::collapse::kit::maps::hex;
+use crate::number::hex;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::threads::Thread;

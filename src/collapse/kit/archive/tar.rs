@@ -8,6 +8,7 @@ use std::io;
 use super::{Unpack, read_stored};
 use crate::error::{Error, Result};
 use crate::input::Reader;
+use crate::number;
 
 const BLOCK: usize = 512;
 
@@ -98,8 +99,7 @@ impl Unpack for Tar {
                 b'x' => {
                     let records = self.data(size)?;
                     long_name = pax(&records, b"path").map(<[u8]>::to_vec).or(long_name);
-                    let size =
-                        pax(&records, b"size").and_then(|size| std::str::from_utf8(size).ok()?.parse().ok());
+                    let size = pax(&records, b"size").and_then(number::parse);
                     long_size = size.or(long_size);
                 }
                 b'0' | b'\0' | b'7' => {
@@ -137,7 +137,7 @@ fn name(block: &[u8]) -> Vec<u8> {
 fn pax<'r>(mut records: &'r [u8], key: &[u8]) -> Option<&'r [u8]> {
     let mut found = None;
     while let Some(blank) = memchr::memchr(b' ', records) {
-        let length: usize = std::str::from_utf8(&records[..blank]).ok()?.parse().ok()?;
+        let length: usize = number::parse(&records[..blank])?;
         let record = records.get(blank + 1..length)?.strip_suffix(b"\n")?;
         records = &records[length..];
         if let Some(value) = record.strip_prefix(key).and_then(|rest| rest.strip_prefix(b"=")) {

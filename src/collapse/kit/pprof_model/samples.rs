@@ -11,6 +11,7 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{Context, Options, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
+use crate::number;
 use crate::weight::Weight;
 
 /// The labels of a sample, and the thread that they tell of.
@@ -33,7 +34,7 @@ impl Labels {
             b"thread_id" | b"thread id" | b"tid" | b"thread.id" => &mut self.tid,
             b"pid" | b"process_id" | b"process id" | b"process.pid" => &mut self.pid,
             b"end_timestamp_ns" => {
-                self.time = decimal(value);
+                self.time = number::parse(value);
                 return;
             }
             _ => {
@@ -53,10 +54,6 @@ impl Labels {
     }
 }
 
-fn decimal(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
 /// A thread and its labels, ready for samples.
 #[derive(Default)]
 pub struct Origin {
@@ -73,7 +70,7 @@ impl Origin {
     fn with_context<T>(&self, each: impl FnOnce(&Context<'_>) -> T) -> T {
         let Labels { name, pid, tid, time, others } = &self.labels;
         let labels: Vec<(&[u8], &[u8])> = others.iter().map(|(key, value)| (&key[..], &value[..])).collect();
-        let (process, thread) = (decimal(pid), decimal(tid));
+        let (process, thread) = (number::parse(pid), number::parse(tid));
         each(&Context { time: *time, process, thread, thread_name: name, labels: &labels })
     }
 }
