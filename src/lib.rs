@@ -117,6 +117,7 @@ pub(crate) mod tally;
 #[cfg(all(unix, any(feature = "cli", feature = "perf-data")))]
 pub(crate) mod temporary;
 pub(crate) mod threads;
+pub(crate) mod unique;
 pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};

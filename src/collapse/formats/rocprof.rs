@@ -15,6 +15,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::unique::Unique;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::launches::{Launches, Owner, Work};
 use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
@@ -105,8 +106,7 @@ enum Symbol {
 struct Recording {
     processes: Vec<Process>,
     launches: Launches,
-    names: Vec<Name>,
-    numbers: HashMap<Name, u32>,
+    names: Unique<Name>,
 }
 
 /// The tables of names of a process.
@@ -164,7 +164,7 @@ impl Recording {
                 Group::Markers => Symbol::Marker(correlation, kind, operation),
                 Group::Copies | Group::Calls => Symbol::Operation(kind, operation),
             };
-            let frame = self.number(Name { process: at, symbol });
+            let frame = self.names.key(Name { process: at, symbol });
             if matches!(group, Group::Kernels | Group::Copies) {
                 let owner = Owner { process: process.number, thread: record.queue };
                 self.launches.work(Work { owner, correlation, begin, end, frame });
@@ -183,15 +183,6 @@ impl Recording {
         Ok(())
     }
 
-    fn number(&mut self, name: Name) -> u32 {
-        let next = self.names.len() as u32;
-        let number = *self.numbers.entry(name).or_insert(next);
-        if number == next {
-            self.names.push(name);
-        }
-        number
-    }
-
     fn finish(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut declared = Vec::new();
         let columns = self.launches.declare(&mut declared);
@@ -199,6 +190,7 @@ impl Recording {
         let mut names = FrameNames::default();
         let frames: Vec<FrameId> = self
             .names
+            .all()
             .iter()
             .map(|name| names.plain(self.processes[name.process].name(name.symbol), sink))
             .collect();

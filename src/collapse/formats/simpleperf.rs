@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 
+use crate::unique::Unique;
 use crate::collapse::kit::events::event_unit;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -105,8 +106,7 @@ impl Collapser for Simpleperf {
 struct Recording {
     /// Callchains, root first, by file and symbol.
     chains: Trie,
-    frames: Vec<(u64, u64)>,
-    frame_numbers: HashMap<(u64, u64), u32>,
+    frames: Unique<(u64, u64)>,
     samples: Vec<Sample>,
     files: HashMap<u64, File>,
     threads: HashMap<u64, (u64, Vec<u8>)>,
@@ -195,12 +195,7 @@ impl Recording {
                             _ => {}
                         }
                     }
-                    let next = self.frames.len() as u32;
-                    let number = *self.frame_numbers.entry((file, symbol)).or_insert(next);
-                    if number == next {
-                        self.frames.push((file, symbol));
-                    }
-                    chain.push(number);
+                    chain.push(self.frames.key((file, symbol)));
                 }
                 (4, Content::Number(count)) => sample.count = count,
                 (5, Content::Number(event)) => sample.event = event,
@@ -215,7 +210,7 @@ impl Recording {
     fn collapse(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut names = FrameNames::default();
         let frames: Vec<FrameId> =
-            self.frames.iter().map(|(file, symbol)| self.frame(*file, *symbol, &mut names, sink)).collect();
+            self.frames.all().iter().map(|(file, symbol)| self.frame(*file, *symbol, &mut names, sink)).collect();
         let no_name = [b"samples".to_vec()];
         let events = if self.events.is_empty() { &no_name[..] } else { &self.events };
         let declared =

@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 
 use super::message::{Field, Message};
-use super::tables::{Label, Labelled, Tables, Unique};
+use super::tables::{Label, Labelled, Tables};
 use crate::error::Result;
+use crate::unique::Unique;
 
 /// The prefixes of labels that tell of a resource, when all samples have the same.
 const OF_RESOURCE: &[&[u8]] = &[
@@ -124,9 +125,9 @@ impl Attributes {
     fn new(tables: &mut Tables) -> Attributes {
         let mut table = Unique::default();
         let none = Attribute { key: 0, value: AttributeValue::Text(0), unit: 0 };
-        table.number(none);
+        table.key(none);
         let mut add = |texts: &mut crate::folded::Interner, key: &[u8], value| {
-            table.number(Attribute { key: texts.key(key), value, unit: 0 })
+            table.key(Attribute { key: texts.key(key), value, unit: 0 })
         };
         let mut of_profile = Vec::new();
         let head = [
@@ -166,7 +167,7 @@ impl Attributes {
         };
         let of_resource = common(tables);
         let (mut sets, mut links) = (Unique::default(), Unique::default());
-        links.number((0, 0));
+        links.key((0, 0));
         let mut of_labels = Vec::with_capacity(tables.labels.all().len());
         for labels in tables.labels.all() {
             let mut time = None;
@@ -182,11 +183,11 @@ impl Attributes {
                     Labelled::Number(number, unit) => (AttributeValue::Int(number), unit),
                 };
                 if !of_resource.contains(label) {
-                    set.push(table.number(Attribute { key: label.key, value, unit }));
+                    set.push(table.key(Attribute { key: label.key, value, unit }));
                 }
             }
-            let link = link.map_or(0, |link| links.number(link));
-            of_labels.push((time, link, sets.number(set)));
+            let link = link.map_or(0, |link| links.key(link));
+            of_labels.push((time, link, sets.key(set)));
         }
         Attributes { table, of_resource, of_profile, of_mappings, is_folded, of_labels, sets, links }
     }

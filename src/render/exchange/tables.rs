@@ -5,7 +5,6 @@
 //! such file, in the order of their stacks.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 
 use super::facts::{FRAMES_COMMENT, comments, nanos, value_type};
 use super::rounding::Rounding;
@@ -13,41 +12,13 @@ use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, FrameId, Interner, Place, StackTable, WalkSummary, Weights};
 use crate::profile::exchange::{Code, CodeKind, Exchange, LabelValue, Text};
 use crate::profile::{Exchanged, Facts, Profile};
+use crate::render::pprof::{FRAMES_COMMENT, comments, nanos, value_type};
+use crate::unique::Unique;
 use crate::weight::Weight;
 use std::time::SystemTime;
 
 /// The number of a text in [`Tables`]; 0 is the empty one.
 pub type TextId = u32;
-
-/// Values of which equal ones have one number, from 0 in the order in which they come.
-pub struct Unique<T> {
-    all: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T> Default for Unique<T> {
-    fn default() -> Self {
-        Unique { all: Vec::new(), numbers: HashMap::new() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Unique<T> {
-    /// The number of a value.
-    pub fn number(&mut self, value: T) -> u32 {
-        if let Some(&known) = self.numbers.get(&value) {
-            return known;
-        }
-        let number = self.all.len() as u32;
-        self.all.push(value.clone());
-        self.numbers.insert(value, number);
-        number
-    }
-
-    /// All values, by number.
-    pub fn all(&self) -> &[T] {
-        &self.all
-    }
-}
 
 /// A function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -179,10 +150,10 @@ impl Tables {
             .all()
             .map(|name| tables.of_name(name, places.get(name).unwrap_or_default(), private, &mut modules))
             .collect();
-        let labels = tables.labels.number(Vec::new());
+        let labels = tables.labels.key(Vec::new());
         for (frames, weights) in stacks {
             let stack = frames.iter().map(|&name| locations[name as usize]).collect();
-            let stack = tables.stacks.number(stack);
+            let stack = tables.stacks.key(stack);
             let before = (columns == Columns::Two).then_some(weights.before);
             for (column, value) in before.into_iter().chain([weights.value]).enumerate() {
                 if value.decimals() > 0 {
@@ -230,7 +201,7 @@ impl Tables {
         let name = self.text(name);
         let file = self.text(shown_path(place.file, private));
         let function = Function { name, system_name: 0, file, start_line: place.start_line.into() };
-        let function = Some(self.functions.number(function));
+        let function = Some(self.functions.key(function));
         let module = self.text(shown_path(place.module, private));
         let mapping = (module != 0).then(|| match modules.get(&module) {
             Some(&known) => known,
@@ -243,7 +214,7 @@ impl Tables {
             }
         });
         let lines = vec![Line { function, line: place.line.into(), column: 0 }];
-        self.locations.number(Location { mapping, lines, ..Location::default() })
+        self.locations.key(Location { mapping, lines, ..Location::default() })
     }
 
     /// The number of a text.
@@ -257,7 +228,7 @@ impl Tables {
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, stack: u32, labels: u32, column: usize, value: Weight) -> Result<()> {
         let types = self.types.len();
-        let sample = self.samples.number((stack, labels)) as usize;
+        let sample = self.samples.key((stack, labels)) as usize;
         self.values.resize(self.samples.all().len() * types, Weight::ZERO);
         let sum = &mut self.values[sample * types + column];
         *sum = sum.checked_add(value)?;
@@ -384,13 +355,13 @@ impl Filler<'_> {
             Label { key: self.text(label.key), value }
         };
         let labels = labels.iter().map(each).collect();
-        self.tables.labels.number(labels)
+        self.tables.labels.key(labels)
     }
 
     /// The number of a stack, whose frames stand root first.
     fn stack(&mut self, stack: &[FrameId]) -> u32 {
         let locations = self.locations(stack);
-        self.tables.stacks.number(locations)
+        self.tables.stacks.key(locations)
     }
 
     /// The numbers of the locations of a stack, leaf first.
@@ -408,7 +379,7 @@ impl Filler<'_> {
                 *last = code;
                 continue;
             }
-            locations.extend(open.take().map(|(location, _)| self.tables.locations.number(location)));
+            locations.extend(open.take().map(|(location, _)| self.tables.locations.key(location)));
             match code {
                 Some(code) if code.kind == CodeKind::NoStack => {}
                 Some(code) => {
@@ -423,7 +394,7 @@ impl Filler<'_> {
                 }
             }
         }
-        locations.extend(open.map(|(location, _)| self.tables.locations.number(location)));
+        locations.extend(open.map(|(location, _)| self.tables.locations.key(location)));
         locations
     }
 
@@ -454,7 +425,7 @@ impl Filler<'_> {
             }
             None => None,
         };
-        Some(Line { function: function.map(|function| self.tables.functions.number(function)), line, column })
+        Some(Line { function: function.map(|function| self.tables.functions.key(function)), line, column })
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::batches::{Frame, Generation};
 use super::events::{Event, kind, read};
+use crate::unique::Unique;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::{Report, Sink};
@@ -54,8 +55,7 @@ pub struct Goroutines {
     on_thread: HashMap<u64, u64>,
     /// The stacks of each column.
     pub tries: [Trie; COLUMNS.len()],
-    origins: Vec<(u64, Option<u64>)>,
-    origin_numbers: HashMap<(u64, Option<u64>), u32>,
+    origins: Unique<(u64, Option<u64>)>,
     names: FrameNames,
     /// The first and the last time of an event, in nanoseconds.
     times: Option<(u64, u64)>,
@@ -79,8 +79,7 @@ impl Goroutines {
             running: HashMap::new(),
             on_thread: HashMap::new(),
             tries: std::array::from_fn(|_| Trie::new(contexts)),
-            origins: Vec::new(),
-            origin_numbers: HashMap::new(),
+            origins: Unique::default(),
             names: FrameNames::default(),
             times: None,
             start: None,
@@ -319,17 +318,12 @@ impl Goroutines {
         if !self.contexts {
             return 0;
         }
-        let next = self.origins.len() as u32;
-        let origin = (goroutine, thread);
-        *self.origin_numbers.entry(origin).or_insert_with(|| {
-            self.origins.push(origin);
-            next
-        })
+        self.origins.key((goroutine, thread))
     }
 
     /// The goroutine, and the thread if it is known, of an addition.
     pub fn origin(&self, number: u32) -> Option<(u64, Option<u64>)> {
-        self.origins.get(number as usize).copied()
+        self.origins.all().get(number as usize).copied()
     }
 
     /// Notes what the trace says of itself.

@@ -32,7 +32,7 @@ pub fn read(wire: &mut Wire, header: &Header, recording: &mut Recording) -> Resu
                 let Some(above) = found else {
                     return Err(wire.malformed("the number of a stack that came before", above));
                 };
-                let number = recording.frames.number(Key::Number(frame));
+                let number = recording.frames.frame_number(Key::Number(frame));
                 paths.push(recording.frames.paths.below(above, number));
             }
             4 if is_old => {

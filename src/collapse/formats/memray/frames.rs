@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::lines::line_at;
+use crate::unique::Unique;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps;
@@ -57,18 +58,16 @@ struct Module {
 /// The frames that a recording has told of.
 #[derive(Default)]
 pub struct Frames {
-    /// The Python stacks, as numbers of [`Frames::number`].
+    /// The Python stacks, as numbers of [`Frames::frame_number`].
     pub paths: Trie,
-    numbers: HashMap<Key, u32>,
-    keys: Vec<Key>,
+    keys: Unique<Key>,
     stated: HashMap<u64, Stated>,
     /// The places in code of frames that are stated so.
     places: HashMap<u64, Key>,
     codes: HashMap<u64, Code>,
     /// Address and caller of each native frame; they are numbered from 1.
     natives: Vec<(u64, u64)>,
-    modules: Vec<Module>,
-    module_numbers: HashMap<Module, usize>,
+    modules: Unique<Module>,
     /// Begin, end and module of the segments, each time that files were loaded.
     generations: Vec<Vec<(u64, u64, usize)>>,
     /// The version of Python that made the tables of lines.
@@ -77,13 +76,8 @@ pub struct Frames {
 
 impl Frames {
     /// The number of a Python frame in [`Frames::paths`].
-    pub fn number(&mut self, key: Key) -> u32 {
-        let next = self.keys.len() as u32;
-        let number = *self.numbers.entry(key).or_insert(next);
-        if number == next {
-            self.keys.push(key);
-        }
-        number
+    pub fn frame_number(&mut self, key: Key) -> u32 {
+        self.keys.key(key)
     }
 
     /// States the frame of a number.
@@ -119,17 +113,13 @@ impl Frames {
     /// Adds a file that is loaded.
     pub fn file(&mut self, path: Vec<u8>, start: u64, segments: Vec<(u64, u64)>) {
         let module = Module { path, start, segments };
-        let next = self.modules.len();
-        let number = *self.module_numbers.entry(module.clone()).or_insert(next);
-        let ranges = module.segments.iter().map(|(at, size)| {
+        let number = self.modules.key(module) as usize;
+        let ranges = self.modules.all()[number].segments.iter().map(|(at, size)| {
             let begin = start.wrapping_add(*at);
             (begin, begin.saturating_add(*size), number)
         });
         if let Some(generation) = self.generations.last_mut() {
             generation.extend(ranges);
-        }
-        if number == next {
-            self.modules.push(module);
         }
     }
 
@@ -168,7 +158,7 @@ impl Frames {
         for (at, mut addresses) in by_module {
             addresses.sort_unstable();
             addresses.dedup();
-            let Module { path, start, segments } = &self.modules[at];
+            let Module { path, start, segments } = &self.modules.all()[at];
             let places: Vec<(u64, bool)> =
                 addresses.iter().map(|address| (address.wrapping_sub(*start), true)).collect();
             match mapped::name(path, Known::Segments(segments), &places, options, &mut sink) {
@@ -279,7 +269,7 @@ impl Names {
             return *known;
         }
         let line = |line: i64| u64::try_from(line).ok().filter(|line| *line > 0);
-        let key = frames.keys[number as usize];
+        let key = frames.keys.all()[number as usize];
         let placed =
             |key| if let Key::Number(number) = key { frames.places.get(&number).copied() } else { None };
         let (code, line, is_entry) = match placed(key).unwrap_or(key) {

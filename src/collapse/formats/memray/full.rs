@@ -202,7 +202,7 @@ impl State<'_> {
 
     fn push(&mut self, key: Key) {
         let frames = &mut self.recording.frames;
-        let number = frames.number(key);
+        let number = frames.frame_number(key);
         let stack = &mut self.stacks[self.thread as usize];
         let above = stack.last().copied().unwrap_or(Trie::ROOT);
         stack.push(frames.paths.below(above, number));

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::unique::Unique;
 use crate::collapse::kit::trie::PathId;
 use crate::error::{ErrorKind, Result};
 
@@ -64,7 +65,8 @@ impl Cost {
 /// The places, and the memory in use.
 #[derive(Default)]
 pub struct Heap {
-    numbers: HashMap<Location, u32>,
+    locations: Unique<Location>,
+    /// The cost of each location.
     costs: Vec<(Location, Cost)>,
     /// Size and place of what is in use, by address.
     live: HashMap<u64, (u64, u32)>,
@@ -77,10 +79,9 @@ pub struct Heap {
 }
 
 impl Heap {
-    fn number(&mut self, location: Location) -> u32 {
-        let next = self.costs.len();
-        let number = *self.numbers.entry(location).or_insert(next as u32);
-        if number as usize == next {
+    fn location_number(&mut self, location: Location) -> u32 {
+        let number = self.locations.key(location);
+        if number as usize == self.costs.len() {
             self.costs.push((location, Cost::default()));
         }
         number
@@ -91,7 +92,7 @@ impl Heap {
     /// # Errors
     /// [`ErrorKind::Overflow`].
     pub fn state(&mut self, location: Location, peak: Sum, leaked: Sum) -> Result<()> {
-        let number = self.number(location) as usize;
+        let number = self.location_number(location) as usize;
         let cost = &mut self.costs[number].1;
         cost.peak.add_sum(peak)?;
         cost.now.add_sum(leaked)
@@ -164,7 +165,7 @@ impl Heap {
     }
 
     fn grow(&mut self, location: Location, size: u64) -> Result<u32> {
-        let number = self.number(location);
+        let number = self.location_number(location);
         let cost = &mut self.costs[number as usize].1;
         cost.settle(self.peaks);
         cost.ever.add(size)?;

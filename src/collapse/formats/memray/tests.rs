@@ -106,7 +106,7 @@ fn native_frames_hold_the_python_frames_of_their_loops() {
     for (number, is_entry) in [true, true, false].into_iter().enumerate() {
         let name = format!("p{number}").into_bytes();
         frames.state(number as u64, Stated { function: name, file: Vec::new(), line: 0, is_entry });
-        let known = frames.number(Key::Number(number as u64));
+        let known = frames.frame_number(Key::Number(number as u64));
         path = frames.paths.below(path, known);
     }
     // main, the loop, call, the loop, malloc; and one loop less.

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::blocks::Layout;
 use super::events::{Header, read};
 use super::places::Places;
+use crate::unique::Unique;
 use crate::number;
 use crate::bytes::{ByteOrder, Cursor};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -61,14 +62,12 @@ pub struct Recording {
     stacks: HashMap<u32, Vec<u64>>,
     /// The paths of stacks in the columns where they have been, by the number of the thread.
     paths: HashMap<(usize, u32, u32), PathId>,
-    items: Vec<Item>,
-    item_numbers: HashMap<Item, u32>,
+    items: Unique<Item>,
     places: Places,
     columns: Vec<Column>,
     /// The threads of version 6 by their entries.
     threads: HashMap<u64, Owner>,
-    owners: Vec<Owner>,
-    owner_numbers: HashMap<Owner, u32>,
+    owners: Unique<Owner>,
     process_names: HashMap<u64, Vec<u8>>,
     /// True if single events are told apart.
     contexts: bool,
@@ -120,13 +119,11 @@ impl Recording {
             types: HashMap::new(),
             stacks: HashMap::new(),
             paths: HashMap::new(),
-            items: Vec::new(),
-            item_numbers: HashMap::new(),
+            items: Unique::default(),
             places: Places::default(),
             columns: columns.into(),
             threads: HashMap::new(),
-            owners: Vec::new(),
-            owner_numbers: HashMap::new(),
+            owners: Unique::default(),
             process_names: HashMap::new(),
             contexts,
             // A trace of version 6 may be of all processes.
@@ -361,15 +358,10 @@ impl Recording {
 
     /// Adds an event to a column.
     fn add(&mut self, column: usize, weight: u64, leaf: Option<Item>, header: &Header) -> Result<()> {
-        let owner = self.owner(header);
-        let next = self.owners.len() as u32;
-        let number = *self.owner_numbers.entry(owner.clone()).or_insert(next);
-        if number == next {
-            self.owners.push(owner);
-        }
+        let number = self.owners.key(self.owner(header));
         let mut path = self.path(column, header.stack, number);
         if let Some(leaf) = leaf {
-            let number = self.item(leaf);
+            let number = self.items.key(leaf);
             path = self.columns[column].trie.below(path, number);
         }
         let time = self.nanoseconds(header.time.saturating_sub(self.start.0));
@@ -383,30 +375,20 @@ impl Recording {
         }
         let mut path = Trie::ROOT;
         if self.shows_threads {
-            let number = self.item(Item::Owner(owner));
+            let number = self.items.key(Item::Owner(owner));
             path = self.columns[column].trie.below(path, number);
         }
         let Some(addresses) = self.stacks.get(&stack).cloned() else {
             self.lost_stacks += u64::from(stack != 0);
             return path;
         };
-        let process = self.owners[owner as usize].process;
+        let process = self.owners.all()[owner as usize].process;
         for (at, address) in addresses.into_iter().enumerate().rev() {
-            let number = self.item(Item::Address(process, address, at > 0));
+            let number = self.items.key(Item::Address(process, address, at > 0));
             path = self.columns[column].trie.below(path, number);
         }
         self.paths.insert((column, stack, owner), path);
         path
-    }
-
-    fn item(&mut self, item: Item) -> u32 {
-        if let Some(number) = self.item_numbers.get(&item) {
-            return *number;
-        }
-        let number = self.items.len() as u32;
-        self.items.push(item.clone());
-        self.item_numbers.insert(item, number);
-        number
     }
 
     /// Hands all that was added up to the sink.
@@ -424,7 +406,7 @@ impl Recording {
         let mut values = Values::new(options, declared, 0)?;
         let mut names = FrameNames::default();
         let frames: Vec<FrameId> =
-            self.items.iter().map(|item| self.frame(item, options, &mut names, sink)).collect();
+            self.items.all().iter().map(|item| self.frame(item, options, &mut names, sink)).collect();
         let no_stack = sink.frame(NO_STACK);
         let mut whole = Vec::new();
         for (column, at) in held.into_iter().enumerate() {
@@ -432,7 +414,7 @@ impl Recording {
                 None,
                 |number| Ok(frames.get(number as usize).copied().unwrap_or(no_stack)),
                 |stack, sampled| {
-                    let owner = self.owners.get(sampled.origin as usize);
+                    let owner = self.owners.all().get(sampled.origin as usize);
                     let ids = owner.map(|owner| [owner.process, owner.thread].map(|id| id.to_string()));
                     let context = match (owner, &ids) {
                         (Some(owner), Some([pid, tid])) if self.contexts => {
@@ -463,7 +445,7 @@ impl Recording {
     fn frame(&self, item: &Item, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
         match item {
             Item::Owner(owner) => {
-                let owner = &self.owners[*owner as usize];
+                let owner = &self.owners.all()[*owner as usize];
                 let [pid, tid] = [owner.process, owner.thread].map(|id| id.to_string());
                 names.build(sink, |out| self.thread(owner, [&pid, &tid]).write(options, out))
             }
@@ -485,7 +467,7 @@ impl Recording {
         if self.lost_stacks > 0 {
             report.doubt(format!("{} events have lost their stacks; they are [no stack]", self.lost_stacks));
         }
-        if self.places.is_empty() && self.items.iter().any(|item| matches!(item, Item::Address(..))) {
+        if self.places.is_empty() && self.items.all().iter().any(|item| matches!(item, Item::Address(..))) {
             report.warn(
                 "the trace does not name its methods: let dotnet-trace end the recording itself, without --rundown false",
             );

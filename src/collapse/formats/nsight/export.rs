@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use super::sqlite::{Cell, Database};
+use crate::unique::Unique;
 use crate::collapse::kit::forest::DEEPEST;
 use crate::collapse::kit::launches::{Columns, Launches, Owner, Work};
 use crate::collapse::kit::names::{ANONYMOUS, FrameNames, NO_STACK};
@@ -29,10 +30,10 @@ pub struct Export {
     /// The names of threads.
     threads: HashMap<Owner, i64>,
     launches: Launches,
-    names: Numbers<Name>,
+    names: Unique<Name>,
     samples: Trie,
-    frames: Numbers<Frame>,
-    owners: Numbers<Owner>,
+    frames: Unique<Frame>,
+    owners: Unique<Owner>,
     start: Option<SystemTime>,
     last: u64,
     contexts: bool,
@@ -57,28 +58,6 @@ struct Frame {
     unresolved: Option<u64>,
 }
 
-/// Numbers for different things, in the order of their first use.
-struct Numbers<T> {
-    all: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Numbers<T> {
-    fn new() -> Numbers<T> {
-        Numbers { all: Vec::new(), numbers: HashMap::new() }
-    }
-
-    fn number(&mut self, thing: T) -> u32 {
-        if let Some(number) = self.numbers.get(&thing) {
-            return *number;
-        }
-        let number = self.all.len() as u32;
-        self.all.push(thing.clone());
-        self.numbers.insert(thing, number);
-        number
-    }
-}
-
 /// The process and the thread in a global number: bits of the machine, then 24 for each.
 fn owner(global: Cell<'_>) -> Owner {
     let global = global.int().unwrap_or(0).cast_unsigned();
@@ -96,10 +75,10 @@ impl Export {
             strings: HashMap::new(),
             threads: HashMap::new(),
             launches: Launches::default(),
-            names: Numbers::new(),
+            names: Unique::default(),
             samples: Trie::new(contexts),
-            frames: Numbers::new(),
-            owners: Numbers::new(),
+            frames: Unique::default(),
+            owners: Unique::default(),
             start: None,
             last: 0,
             contexts,
@@ -161,7 +140,7 @@ impl Export {
         let start = start.unsigned().unwrap_or(0);
         let end = end.unsigned().unwrap_or(start).max(start);
         self.last = self.last.max(end);
-        let frame = self.names.number(name);
+        let frame = self.names.key(name);
         self.launches.call(owner(thread), (start, end), frame, correlation.unsigned().unwrap_or(0));
     }
 
@@ -189,7 +168,7 @@ impl Export {
                 let end = end.unsigned().unwrap_or(begin).max(begin);
                 self.last = self.last.max(end);
                 let owner = Owner { thread: stream.unsigned().unwrap_or(0), ..owner(process) };
-                let frame = self.names.number(name);
+                let frame = self.names.key(name);
                 let correlation = correlation.unsigned().unwrap_or(0);
                 self.launches.work(Work { owner, correlation, begin, end, frame });
                 Ok(())
@@ -205,7 +184,7 @@ impl Export {
         let mut order = Vec::new();
         database.rows("COMPOSITE_EVENTS", ["id", "start", "globalTid"], |[id, start, thread]| {
             let id = id.int().unwrap_or(0);
-            let owner = self.owners.number(owner(thread));
+            let owner = self.owners.key(owner(thread));
             if waiting.insert(id, (start.unsigned().unwrap_or(0), owner)).is_none() {
                 order.push(id);
             }
@@ -231,7 +210,7 @@ impl Export {
                     is_kernel: is(kernel),
                     unresolved: is(unresolved).then(|| address.int().unwrap_or(0).cast_unsigned()),
                 };
-                stack.push((depth.unsigned().unwrap_or(0), self.frames.number(frame)));
+                stack.push((depth.unsigned().unwrap_or(0), self.frames.key(frame)));
                 if stack.len() > DEEPEST {
                     return Err(Error::malformed(
                         format!("a stack of at most {DEEPEST} frames"),
@@ -297,13 +276,13 @@ impl Export {
         let mut names = FrameNames::default();
         let no_stack = sink.frame(NO_STACK);
         let frames: Vec<FrameId> =
-            self.frames.all.iter().map(|frame| self.frame(frame, options, &mut names, sink)).collect();
+            self.frames.all().iter().map(|frame| self.frame(frame, options, &mut names, sink)).collect();
         let mut whole = Vec::new();
         self.samples.for_each(
             None,
             |number| Ok(frames[number as usize]),
             |stack, sampled| {
-                let owner = self.owners.all[sampled.origin as usize];
+                let owner = self.owners.all()[sampled.origin as usize];
                 let name = self.thread_name(owner);
                 let ids = [owner.process, owner.thread].map(|id| id.to_string());
                 let thread = Thread { name: &name, pid: ids[0].as_bytes(), tid: ids[1].as_bytes() };
@@ -318,7 +297,7 @@ impl Export {
             },
         )?;
         let calls: Vec<FrameId> =
-            self.names.all.iter().map(|name| names.plain(&self.name(name), sink)).collect();
+            self.names.all().iter().map(|name| names.plain(&self.name(name), sink)).collect();
         let (strings, threads) = (&self.strings, &self.threads);
         let thread_name = |owner: Owner| thread_name(owner, threads, strings);
         self.launches.finish(columns, &calls, &thread_name, (&mut values, options), sink, report)?;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::unique::Unique;
 use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::protobuf::{Content, Fields};
 use crate::collapse::{Options, Sink};
@@ -31,8 +32,7 @@ struct Symbol {
 /// Frames by number, and names by module and address.
 #[derive(Default)]
 pub struct Frames {
-    keys: Vec<FrameKey>,
-    known: HashMap<FrameKey, u32>,
+    keys: Unique<FrameKey>,
     symbols: HashMap<(Vec<u8>, u64), Vec<Symbol>>,
     /// The finished frames, root first.
     finished: HashMap<u32, Rc<[FrameId]>>,
@@ -40,14 +40,8 @@ pub struct Frames {
 
 impl Frames {
     /// The number of a frame.
-    pub fn number(&mut self, key: FrameKey) -> u32 {
-        if let Some(number) = self.known.get(&key) {
-            return *number;
-        }
-        let number = self.keys.len() as u32;
-        self.keys.push(key.clone());
-        self.known.insert(key, number);
-        number
+    pub fn frame_number(&mut self, key: FrameKey) -> u32 {
+        self.keys.key(key)
     }
 
     /// Adds the names of a `ModuleSymbols`. `None` if it is damaged.
@@ -71,7 +65,7 @@ impl Frames {
         if let Some(finished) = self.finished.get(&number) {
             return finished.clone();
         }
-        let key = self.keys.get(number as usize).cloned().unwrap_or_default();
+        let key = self.keys.all().get(number as usize).cloned().unwrap_or_default();
         let known = self.symbols.get(&(key.module.to_vec(), key.address));
         let own = [Symbol { function: key.function.to_vec(), file: key.file.to_vec(), line: key.line }];
         let symbols = match known {

@@ -116,7 +116,7 @@ impl Tables {
     }
 
     fn numbers(&self, stack: &[u64], frames: &mut Frames) -> Vec<u32> {
-        stack.iter().map(|number| frames.number(self.key(*number))).collect()
+        stack.iter().map(|number| frames.frame_number(self.key(*number))).collect()
     }
 
     /// The frame of a number with its texts; those that are lost are empty.

@@ -14,9 +14,9 @@
 
 mod marshal;
 
-use std::collections::HashMap;
 
 use self::marshal::{Id, Marshal, Object};
+use crate::unique::Unique;
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
@@ -64,13 +64,13 @@ impl Collapser for Pstats {
         let mut reader = input.into_reader();
         let (marshal, id) = Marshal::read(&mut reader)?;
         report.expect_end(&mut reader)?;
-        let mut functions = Functions { marshal: &marshal, numbers: HashMap::new(), keys: Vec::new() };
+        let mut functions = Functions { marshal: &marshal, keys: Unique::default() };
         let graph = functions.graph(id).map_err(|e| {
             let byte = e.position().byte;
             e.at(Position { byte, ..Position::file(name.clone()) })
         })?;
         let mut names = FrameNames::default();
-        let frames: Vec<FrameId> = functions.keys.iter().map(|key| frame(key, &mut names, sink)).collect();
+        let frames: Vec<FrameId> = functions.keys.all().iter().map(|key| frame(key, &mut names, sink)).collect();
         let (mut forest, nodes) = graph.stacks(&frames)?;
         let mut values = Values::single(options, "time", "ns");
         forest.samples(&[], nodes, sink, |stack, weight, sink| values.add(0, stack, weight, sink))?;
@@ -84,8 +84,7 @@ type Key<'m> = (&'m [u8], i128, &'m [u8]);
 /// The functions, numbered as they come.
 struct Functions<'m> {
     marshal: &'m Marshal,
-    numbers: HashMap<Key<'m>, usize>,
-    keys: Vec<Key<'m>>,
+    keys: Unique<Key<'m>>,
 }
 
 impl<'m> Functions<'m> {
@@ -95,7 +94,7 @@ impl<'m> Functions<'m> {
         let entries =
             marshal.entries(id).ok_or_else(|| marshal.unexpected(id, "a dictionary of functions"))?;
         for (key, stats) in entries {
-            let function = self.number(key)?;
+            let function = self.function_number(key)?;
             let Some(&[_, _, own, total, callers, ..]) = marshal.items(stats) else {
                 return Err(marshal.unexpected(stats, "a tuple of five: calls, times and callers"));
             };
@@ -108,7 +107,7 @@ impl<'m> Functions<'m> {
             let counts = callers.iter().map(|(_, calls)| self.count(*calls));
             let all = counts.fold(0i128, |sum, count| sum.saturating_add(count));
             for (caller, calls) in callers {
-                let caller = self.number(caller)?;
+                let caller = self.function_number(caller)?;
                 let cost = match marshal.items(calls) {
                     // The last is the time with callees.
                     Some(&[.., time]) => self.nanoseconds(time)?,
@@ -128,7 +127,7 @@ impl<'m> Functions<'m> {
     }
 
     /// The number of a function.
-    fn number(&mut self, id: Id) -> Result<usize> {
+    fn function_number(&mut self, id: Id) -> Result<usize> {
         let marshal = self.marshal;
         let key = || {
             let &[file, line, name] = marshal.items(id)? else { return None };
@@ -136,12 +135,7 @@ impl<'m> Functions<'m> {
             Some((marshal.text(file)?, line, marshal.text(name)?))
         };
         let key = key().ok_or_else(|| marshal.unexpected(id, "a function: file, line and name"))?;
-        let next = self.keys.len();
-        let number = *self.numbers.entry(key).or_insert(next);
-        if number == next {
-            self.keys.push(key);
-        }
-        Ok(number)
+        Ok(self.keys.key(key) as usize)
     }
 
     /// The number of calls, where nothing else is known.

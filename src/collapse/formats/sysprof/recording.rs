@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::frames::{Frame, Header};
 use super::symbols::Symbols;
+use crate::unique::Unique;
 use crate::bytes::{ByteOrder, Cursor, until_zero};
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps::{self, File};
@@ -67,10 +68,8 @@ pub struct Recording {
     processes: HashMap<i32, u32>,
     first_names: HashMap<i32, u32>,
     names: Vec<Vec<u8>>,
-    owners: Vec<Owner>,
-    owner_numbers: HashMap<Owner, u32>,
-    items: Vec<Item>,
-    item_numbers: HashMap<Item, u32>,
+    owners: Unique<Owner>,
+    items: Unique<Item>,
     tries: [Trie; COLUMNS.len()],
     /// Blocks that are not released, by process and address.
     held: HashMap<(i32, u64), Held>,
@@ -129,10 +128,8 @@ impl Recording {
             processes: HashMap::new(),
             first_names: HashMap::new(),
             names: Vec::new(),
-            owners: Vec::new(),
-            owner_numbers: HashMap::new(),
-            items: Vec::new(),
-            item_numbers: HashMap::new(),
+            owners: Unique::default(),
+            items: Unique::default(),
             tries: std::array::from_fn(|_| Trie::new(contexts)),
             held: HashMap::new(),
             contexts,
@@ -260,10 +257,7 @@ impl Recording {
     /// The number of a thread.
     fn owner(&mut self, process: i32, thread: i32) -> u32 {
         let owner = Owner { process, thread, name: self.processes.get(&process).copied() };
-        *self.owner_numbers.entry(owner).or_insert_with(|| {
-            self.owners.push(owner);
-            self.owners.len() as u32 - 1
-        })
+        self.owners.key(owner)
     }
 
     /// The path of a stack of `count` addresses, leaf first, in a column. `None` if there are less.
@@ -291,17 +285,10 @@ impl Recording {
         let owner = self.shows_threads.then_some(Item::Owner(owner));
         let mut path = Trie::ROOT;
         for item in owner.into_iter().chain(stack.into_iter().rev()) {
-            let number = self.item(item);
+            let number = self.items.key(item);
             path = self.tries[column].below(path, number);
         }
         Some(path)
-    }
-
-    fn item(&mut self, item: Item) -> u32 {
-        *self.item_numbers.entry(item).or_insert_with(|| {
-            self.items.push(item);
-            self.items.len() as u32 - 1
-        })
     }
 
     /// Hands all that was added up to the sink.
@@ -323,7 +310,7 @@ impl Recording {
                 |number| Ok(FrameId(number)),
                 |stack, sampled| {
                     let ids = |number: i32| number.to_string().into_bytes();
-                    let (name, process, thread) = match self.owners.get(sampled.origin as usize) {
+                    let (name, process, thread) = match self.owners.all().get(sampled.origin as usize) {
                         Some(owner) => (self.name(owner), ids(owner.process), ids(owner.thread)),
                         None => (&b""[..], Vec::new(), Vec::new()),
                     };
@@ -374,14 +361,14 @@ impl Recording {
     fn frames(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Vec<Vec<FrameId>> {
         self.mappings.values_mut().for_each(|mappings| mappings.sort());
         let mut names = FrameNames::default();
-        let mut frames = vec![Vec::new(); self.items.len()];
+        let mut frames = vec![Vec::new(); self.items.all().len()];
         // What has no name in the capture: by the file, at which offset.
         let mut by_file: BTreeMap<File, Vec<(u64, bool, usize)>> = BTreeMap::new();
         let inodes = self.inodes();
-        for (at, item) in self.items.iter().enumerate() {
+        for (at, item) in self.items.all().iter().enumerate() {
             let Item::Address { process, address, is_kernel, is_behind_call } = *item else {
                 let Item::Owner(owner) = *item else { continue };
-                let owner = &self.owners[owner as usize];
+                let owner = &self.owners.all()[owner as usize];
                 let ids = [owner.process, owner.thread].map(|number| number.to_string());
                 let thread =
                     Thread { name: self.name(owner), pid: ids[0].as_bytes(), tid: ids[1].as_bytes() };
@@ -467,7 +454,7 @@ impl Recording {
         let passed = self.end.checked_sub(self.start).filter(|passed| *passed > 0);
         report.facts.duration = passed.map(Duration::from_nanos);
         report.facts.command = self.command.as_deref().and_then(fact);
-        if self.symbols.is_empty() && self.items.iter().any(|item| matches!(item, Item::Address { .. })) {
+        if self.symbols.is_empty() && self.items.all().iter().any(|item| matches!(item, Item::Address { .. })) {
             report.note(
                 "the capture has no names of functions, which stand at its end: it is cut off, or was made with --no-decode",
             );
