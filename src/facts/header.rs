@@ -41,18 +41,18 @@ const ENTRIES: &[Entry] = &[
         key: "period",
         write: |f| text(&f.period.map(|p| format!("{p} {}", f.unit.as_deref().unwrap_or("each")))),
         read: |f, v| {
-            f.period = number(v).and_then(|n| Weight::parse(n.as_bytes())).filter(|p| *p > Weight::ZERO)
+            f.period = first_word(v).and_then(|n| Weight::parse(n.as_bytes())).filter(|p| *p > Weight::ZERO)
         },
     },
     Entry {
         key: "rate",
         write: |f| line(f.rate.map(|rate| format!("{rate} Hz"))),
-        read: |f, v| f.rate = number(v).and_then(|n| n.parse().ok()),
+        read: |f, v| f.rate = first_word(v).and_then(|n| n.parse().ok()),
     },
     Entry {
         key: "samples",
         write: |f| line(f.samples.map(|samples| format!("{samples} samples"))),
-        read: |f, v| f.samples = number(v).and_then(|n| n.parse().ok()),
+        read: |f, v| f.samples = first_word(v).and_then(|n| n.parse().ok()),
     },
     Entry { key: "command", write: |f| text(&f.command), read: |f, v| f.set_command(v) },
     Entry { key: "host", write: |f| text(&f.host), read: |f, v| f.host = fact(v.as_bytes()) },
@@ -303,7 +303,7 @@ fn unquoted(text: &str) -> String {
 }
 
 /// The first word of a value, which a unit follows.
-fn number(value: &str) -> Option<&str> {
+fn first_word(value: &str) -> Option<&str> {
     value.split_whitespace().next()
 }
 
@@ -317,9 +317,9 @@ fn seconds(duration: Duration) -> String {
 }
 
 fn parse_seconds(value: &str) -> Option<Duration> {
-    let (whole, fraction) = match number(value)?.split_once('.') {
+    let (whole, fraction) = match first_word(value)?.split_once('.') {
         Some((whole, fraction)) => (whole, fraction),
-        None => (number(value)?, ""),
+        None => (first_word(value)?, ""),
     };
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(fraction) || fraction.len() > 9 {

@@ -67,7 +67,7 @@ fn run_part(
     let mut work = Vec::new();
     for (stack, (frames, weights)) in before.stacks().enumerate() {
         work.clear();
-        match decided.as_ref().map_or(Fate::Keep, |(stacks, fates)| fates[stacks.number(stack)]) {
+        match decided.as_ref().map_or(Fate::Keep, |(stacks, fates)| fates[stacks.number_of(stack)]) {
             Fate::Keep => {
                 work.extend(frames.iter().map(|&frame| taken.get(frame, || take(before, frame, &mut names))))
             }

@@ -47,7 +47,7 @@ impl<'t> NamedStacks<'t> {
     }
 
     /// The number here of a stack of the table.
-    pub(crate) fn number(&self, stack: usize) -> usize {
+    pub(crate) fn number_of(&self, stack: usize) -> usize {
         self.numbers.as_ref().map_or(stack, |numbers| numbers[stack] as usize)
     }
 

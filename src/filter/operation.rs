@@ -236,7 +236,7 @@ pub(super) fn setting(what: impl Into<String>) -> crate::Error {
 }
 
 /// Reads a number of frames or stacks.
-pub(super) fn number(value: &str) -> Result<usize> {
+pub(super) fn count_above_zero(value: &str) -> Result<usize> {
     match value.parse() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(setting(format!("{value:?} is no whole number above 0"))),

@@ -176,14 +176,14 @@ pub(crate) fn split_digits(line: &[u8]) -> Option<(usize, u64)> {
     let last = word(last);
     let count = bytes_behind_blank(last);
     if count < 8 {
-        return Some((line.len() - count - 1, number(last, count)?));
+        return Some((line.len() - count - 1, number_of_digits(last, count)?));
     }
     let before = word(before);
     let more = bytes_behind_blank(before);
     // Without a blank it is too long.
     (more < 8).then_some(())?;
-    let high = if more == 0 { 0 } else { number(before, more)? };
-    Some((line.len() - 9 - more, high * 100_000_000 + number(last, 8)?))
+    let high = if more == 0 { 0 } else { number_of_digits(before, more)? };
+    Some((line.len() - 9 - more, high * 100_000_000 + number_of_digits(last, 8)?))
 }
 
 /// The number of digits that a text begins with, up to seven, and the number, if a newline follows. `None` for any
@@ -199,7 +199,7 @@ pub(crate) fn leading_digits(text: &[u8]) -> Option<(usize, u64)> {
     let digits = newlines.trailing_zeros() as usize / 8;
     (1..8)
         .contains(&digits)
-        .then(|| number(bytes << (64 - 8 * digits), digits))?
+        .then(|| number_of_digits(bytes << (64 - 8 * digits), digits))?
         .map(|number| (digits, number))
 }
 
@@ -215,7 +215,7 @@ fn bytes_behind_blank(bytes: u64) -> usize {
 
 /// The number that the last 1 to 8 of eight bytes are the digits of.
 #[inline]
-fn number(bytes: u64, digits: usize) -> Option<u64> {
+fn number_of_digits(bytes: u64, digits: usize) -> Option<u64> {
     const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
     const HIGH: u64 = u64::from_ne_bytes([0xf0; 8]);
     let wanted = (1..=8).contains(&digits).then(|| u64::MAX << (64 - 8 * digits))?;

@@ -93,10 +93,10 @@ impl PlaceTable {
         if number as usize == self.places.len() {
             self.places.push(Stored { module, file, line, start_line, kind, inlined, code });
         }
-        self.number(frame, number)
+        self.placed_number(frame, number)
     }
 
-    fn number(&mut self, frame: FrameId, place: u32) -> u32 {
+    fn placed_number(&mut self, frame: FrameId, place: u32) -> u32 {
         let mut key = [0; 8];
         key[..4].copy_from_slice(&frame.0.to_le_bytes());
         key[4..].copy_from_slice(&place.to_le_bytes());
@@ -110,7 +110,7 @@ impl PlaceTable {
     /// The number of another frame at the place of one.
     pub(super) fn renamed(&mut self, at: u32, frame: FrameId) -> u32 {
         let place = self.frames[at as usize].1;
-        self.number(frame, place)
+        self.placed_number(frame, place)
     }
 
     /// The frame without its place.

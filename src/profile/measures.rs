@@ -26,7 +26,7 @@ pub(super) struct Measure {
 
 impl Measures {
     /// The number of a measure.
-    pub(super) fn number(&mut self, measure: Measure) -> u32 {
+    pub(super) fn measure_number(&mut self, measure: Measure) -> u32 {
         if let Some((_, number)) = self.last.filter(|(last, _)| *last == measure) {
             return number;
         }
@@ -76,8 +76,8 @@ mod tests {
                 let value = Weight::from_steps(value, decimals).unwrap();
                 for before in [Weight::ZERO, Weight::new(-7), value] {
                     let measure = Measure { duration, weights: Weights { value, before } };
-                    let number = measures.number(measure);
-                    assert_eq!(measures.number(measure), number);
+                    let number = measures.measure_number(measure);
+                    assert_eq!(measures.measure_number(measure), number);
                     all.push((number, measure));
                 }
             }

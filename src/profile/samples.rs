@@ -127,7 +127,7 @@ impl Samples {
 
     pub(super) fn push_entry(&mut self, entry: Entry) {
         let Entry { time, duration, thread, labels, stack, weights } = entry;
-        let measure = self.measures.number(Measure { duration, weights });
+        let measure = self.measures.measure_number(Measure { duration, weights });
         self.rows.push(Row { time: time.unwrap_or(NO_TIME), thread, labels, stack, measure });
     }
 
@@ -165,7 +165,7 @@ impl Samples {
     pub(super) fn join(&mut self, other: &Samples, stacks: &[u32]) {
         let threads: Vec<u32> = other.threads.all().map(|key| self.threads.key(key)).collect();
         let labels: Vec<u32> = other.labels.all().map(|key| self.labels.key(key)).collect();
-        let measures: Vec<u32> = other.measures.all().map(|one| self.measures.number(one)).collect();
+        let measures: Vec<u32> = other.measures.all().map(|one| self.measures.measure_number(one)).collect();
         self.rows.extend(other.rows.iter().map(|row| Row {
             time: row.time,
             thread: threads[row.thread as usize],
@@ -198,7 +198,7 @@ impl Samples {
         let mut measures = Measures::default();
         let mut numbers = Vec::new();
         for Measure { duration, weights } in self.measures.all() {
-            numbers.push(measures.number(Measure { duration, weights: change(weights)? }));
+            numbers.push(measures.measure_number(Measure { duration, weights: change(weights)? }));
         }
         self.rows.iter_mut().for_each(|row| row.measure = numbers[row.measure as usize]);
         self.measures = measures;

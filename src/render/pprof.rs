@@ -17,6 +17,7 @@ use super::exchange::encoding::{bytes, number, varint};
 use super::exchange::facts::{FRAMES_COMMENT, comments, nanos, value_type};
 use super::exchange::pprof::field;
 use super::exchange::encoding::{bytes, number};
+use super::exchange::encoding::{bytes, number_field};
 use super::exchange::{self, Tables};
 use super::format::takes;
 use super::path::Path;
@@ -126,8 +127,8 @@ impl Visitor for Pprof<'_> {
         let kinds = if known.columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
         for kind in &kinds {
             let (kind, unit) = (self.text(kind), self.text(unit));
-            number(1, kind, &mut self.message);
-            number(2, unit, &mut self.message);
+            number_field(1, kind, &mut self.message);
+            number_field(2, unit, &mut self.message);
             self.write(field::SAMPLE_TYPE)?;
         }
         Ok(())
@@ -219,31 +220,31 @@ impl Writer for Pprof<'_> {
                 let known = modules.len();
                 let mapping = u64::from(modules.key(place.module)) + 1;
                 if modules.len() > known {
-                    number(1, mapping, &mut self.message);
-                    number(5, text(place.module), &mut self.message);
+                    number_field(1, mapping, &mut self.message);
+                    number_field(5, text(place.module), &mut self.message);
                     // It has functions, file names and line numbers: pprof need not look for them.
-                    (7..=9).for_each(|flag| number(flag, 1, &mut self.message));
+                    (7..=9).for_each(|flag| number_field(flag, 1, &mut self.message));
                     self.write(field::MAPPING)?;
                 }
-                number(2, mapping, &mut self.message);
+                number_field(2, mapping, &mut self.message);
             }
             // Functions and locations are numbered from 1.
             let mut line = Vec::new();
-            number(1, key + 1, &mut line);
+            number_field(1, key + 1, &mut line);
             if place.line > 0 {
-                number(2, place.line.into(), &mut line);
+                number_field(2, place.line.into(), &mut line);
             }
-            number(1, key + 1, &mut self.message);
+            number_field(1, key + 1, &mut self.message);
             bytes(4, &line, &mut self.message);
             self.write(field::LOCATION)?;
-            number(1, key + 1, &mut self.message);
+            number_field(1, key + 1, &mut self.message);
             // A system name that is the same would have pprof shorten both.
-            number(2, first_name + key, &mut self.message);
+            number_field(2, first_name + key, &mut self.message);
             if !place.file.is_empty() {
-                number(4, text(place.file), &mut self.message);
+                number_field(4, text(place.file), &mut self.message);
             }
             if place.start_line > 0 {
-                number(5, place.start_line.into(), &mut self.message);
+                number_field(5, place.start_line.into(), &mut self.message);
             }
             self.write(field::FUNCTION)?;
         }
@@ -257,22 +258,22 @@ impl Writer for Pprof<'_> {
             self.write(field::STRING)?;
         }
         let mut last = Vec::new();
-        comments.iter().for_each(|comment| number(field::COMMENT, *comment, &mut last));
+        comments.iter().for_each(|comment| number_field(field::COMMENT, *comment, &mut last));
         let start = facts.start.and_then(|start| start.duration_since(SystemTime::UNIX_EPOCH).ok());
         for (field, duration) in [(field::TIME_NANOS, start), (field::DURATION_NANOS, facts.duration)] {
             if let Some(nanos) = duration.and_then(nanos) {
-                number(field, nanos, &mut last);
+                number_field(field, nanos, &mut last);
             }
         }
         let period = facts.period.and_then(|period| period.in_steps(0).ok());
         if let Some(period) = period.and_then(|period| i64::try_from(period).ok()) {
-            number(1, period_type.0, &mut self.message);
-            number(2, period_type.1, &mut self.message);
+            number_field(1, period_type.0, &mut self.message);
+            number_field(2, period_type.1, &mut self.message);
             self.write(field::PERIOD_TYPE)?;
-            number(field::PERIOD, period as u64, &mut last);
+            number_field(field::PERIOD, period as u64, &mut last);
         }
         if self.columns == Columns::Two {
-            number(field::DEFAULT_SAMPLE_TYPE, self.text("after"), &mut last);
+            number_field(field::DEFAULT_SAMPLE_TYPE, self.text("after"), &mut last);
         }
         self.gzip.write_all(&last)?;
         let Pprof { target, gzip, .. } = *self;

@@ -15,12 +15,12 @@ fn oracles(of: &str) -> Value {
     serde_json::from_str::<Value>(&text).unwrap()[of].take()
 }
 
-fn number(value: &Value) -> f64 {
+fn as_float(value: &Value) -> f64 {
     if value == "infinite" { f64::INFINITY } else { value.as_f64().unwrap() }
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(number).collect()
+    value.as_array().unwrap().iter().map(as_float).collect()
 }
 
 fn assert_near(ours: f64, oracle: f64, error: f64, what: &str) {
@@ -29,7 +29,7 @@ fn assert_near(ours: f64, oracle: f64, error: f64, what: &str) {
 }
 
 fn counts(case: &Value) -> (Count, Count) {
-    let count = |hits: &str, of: &str| Count { hits: number(&case[hits]), of: number(&case[of]) };
+    let count = |hits: &str, of: &str| Count { hits: as_float(&case[hits]), of: as_float(&case[of]) };
     (count("x", "n"), count("y", "m"))
 }
 
@@ -37,7 +37,7 @@ fn counts(case: &Value) -> (Count, Count) {
 fn few_hits_are_those_of_r_however_many_samples() {
     for case in oracles("fisher").as_array().unwrap() {
         let (before, after) = counts(case);
-        let p = number(&case["p"]);
+        let p = as_float(&case["p"]);
         let ours = exact(before, after);
         // R takes one less the other tail here, which is one unit of the last place.
         let allowed = if before.of == 1.0 { 0.6 } else { 1e-9 };
@@ -50,7 +50,7 @@ fn few_hits_are_those_of_r_however_many_samples() {
     }
     for case in oracles("fisher.test").as_array().unwrap() {
         let (before, after) = counts(case);
-        assert_near(compare_shares(before, after, 0.05).p, number(&case["p"]), 1e-9, &case.to_string());
+        assert_near(compare_shares(before, after, 0.05).p, as_float(&case["p"]), 1e-9, &case.to_string());
     }
 }
 
@@ -89,10 +89,10 @@ fn runs_are_those_of_r() {
     for case in oracles("t.test").as_array().unwrap() {
         let test = compare_runs(&numbers(&case["before"]), &numbers(&case["after"]), (0.0, 0.0), 0.05);
         let what = case.to_string();
-        assert_near(test.p, number(&case["p"]), 1e-9, &what);
-        assert_near(test.interval.0, number(&case["low"]), 1e-9, &what);
-        assert_near(test.interval.1, number(&case["high"]), 1e-9, &what);
-        assert_near(test.freedom, number(&case["freedom"]), 1e-9, &what);
+        assert_near(test.p, as_float(&case["p"]), 1e-9, &what);
+        assert_near(test.interval.0, as_float(&case["low"]), 1e-9, &what);
+        assert_near(test.interval.1, as_float(&case["high"]), 1e-9, &what);
+        assert_near(test.freedom, as_float(&case["freedom"]), 1e-9, &what);
     }
 }
 
@@ -100,7 +100,7 @@ fn runs_are_those_of_r() {
 fn many_hits_are_those_of_r() {
     for case in oracles("prop.test").as_array().unwrap() {
         let (before, after) = counts(case);
-        assert_near(compare_shares(before, after, 0.05).p, number(&case["p"]), 1e-9, &case.to_string());
+        assert_near(compare_shares(before, after, 0.05).p, as_float(&case["p"]), 1e-9, &case.to_string());
     }
     // Agresti and Caffo 2000, section 2: one success and one failure more on each side.
     let test = compare_shares(Count { hits: 8.0, of: 10.0 }, Count { hits: 3.0, of: 10.0 }, 0.05);
@@ -135,10 +135,10 @@ fn adjusted_values_are_those_of_r() {
 #[test]
 fn squeezed_variances_are_those_of_limma() {
     for case in oracles("squeezeVar").as_array().unwrap() {
-        let (variances, freedom) = (numbers(&case["variances"]), number(&case["freedom"]));
+        let (variances, freedom) = (numbers(&case["variances"]), as_float(&case["freedom"]));
         let prior = Prior::fit(&variances, freedom);
-        assert_near(prior.freedom, number(&case["prior_freedom"]), 1e-7, "degrees of freedom");
-        assert_near(prior.variance, number(&case["prior_variance"]), 1e-7, "centre");
+        assert_near(prior.freedom, as_float(&case["prior_freedom"]), 1e-7, "degrees of freedom");
+        assert_near(prior.variance, as_float(&case["prior_variance"]), 1e-7, "centre");
         // limma takes variances that are zero for a little more than that before it fits only.
         for (variance, oracle) in variances.iter().zip(numbers(&case["posterior"])) {
             assert_near(prior.squeeze(*variance, freedom), oracle, 1e-7, "posterior");

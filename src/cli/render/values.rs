@@ -29,27 +29,27 @@ pub(super) fn seed(text: &str) -> Result<u32, String> {
     seed.ok_or_else(|| format!("expected a number from 1 to {}", u32::MAX))
 }
 
-pub(super) fn number(text: &str, from: f64, to: f64) -> Result<f64, String> {
+pub(super) fn number_within(text: &str, from: f64, to: f64) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (from..=to).contains(number));
     number.ok_or_else(|| format!("expected a number from {from} to {to}"))
 }
 
 pub(super) fn font_size(text: &str) -> Result<f64, String> {
-    number(text, 1.0, 500.0)
+    number_within(text, 1.0, 500.0)
 }
 
 pub(super) fn font_width(text: &str) -> Result<f64, String> {
-    number(text, 0.01, 10.0)
+    number_within(text, 0.01, 10.0)
 }
 
 pub(super) fn scale(text: &str) -> Result<f64, String> {
-    number(text, 0.1, 10.0)
+    number_within(text, 0.1, 10.0)
 }
 
 pub(super) fn min_width(text: &str) -> Result<MinWidth, String> {
     match text.strip_suffix('%') {
-        Some(percent) => number(percent, 0.0, 100.0).map(MinWidth::Percent),
-        None => number(text, 0.0, 100_000.0).map(MinWidth::Pixels),
+        Some(percent) => number_within(percent, 0.0, 100.0).map(MinWidth::Percent),
+        None => number_within(text, 0.0, 100_000.0).map(MinWidth::Pixels),
     }
 }
 
@@ -85,11 +85,11 @@ pub(super) fn schemes() -> impl TypedValueParser<Value = Scheme> {
 }
 
 pub(super) fn alpha(text: &str) -> Result<f64, String> {
-    number(text, 0.0, 1.0)
+    number_within(text, 0.0, 1.0)
 }
 
 pub(super) fn points(text: &str) -> Result<f64, String> {
-    number(text, 0.0, 100.0)
+    number_within(text, 0.0, 100.0)
 }
 
 pub(super) fn formats() -> PossibleValuesParser {

@@ -273,7 +273,7 @@ mod tests {
     use crate::collapse::tests::{collapse_bytes, fold};
 
     /// A field of a number below 128, or of bytes.
-    fn number(field: u8, value: u8) -> Vec<u8> {
+    fn number_field(field: u8, value: u8) -> Vec<u8> {
         vec![field << 3, value]
     }
 
@@ -287,7 +287,7 @@ mod tests {
     }
 
     fn entry(file: u8, symbol: u8) -> Vec<u8> {
-        bytes(3, &[number(1, 16), number(2, file), number(3, symbol)].concat())
+        bytes(3, &[number_field(1, 16), number_field(2, file), number_field(3, symbol)].concat())
     }
 
     fn recording(records: &[Vec<u8>]) -> Vec<u8> {
@@ -295,16 +295,16 @@ mod tests {
     }
 
     fn records() -> Vec<Vec<u8>> {
-        let unknown = bytes(3, &[number(2, 2), vec![3 << 3], vec![0xff; 9], vec![1]].concat());
+        let unknown = bytes(3, &[number_field(2, 2), vec![3 << 3], vec![0xff; 9], vec![1]].concat());
         vec![
             record(5, &[bytes(1, b"cpu-clock:u"), bytes(1, b"page-faults")]),
-            record(1, &[number(1, 5), number(2, 8), entry(1, 1), entry(1, 0), number(4, 100), number(5, 0)]),
-            record(1, &[number(1, 6), number(2, 8), unknown, entry(1, 0), number(4, 7), number(5, 0)]),
-            record(1, &[number(1, 6), number(2, 8), entry(1, 0), number(4, 3), number(5, 1)]),
-            record(3, &[number(1, 1), bytes(2, b"/system/lib/app.so"), bytes(3, b"main"), bytes(3, b"a;b")]),
-            record(3, &[number(1, 2), bytes(2, b"/apex/libc.so")]),
-            record(4, &[number(1, 8), number(2, 7), bytes(3, b"RenderThread")]),
-            record(2, &[number(1, 3), number(2, 9)]),
+            record(1, &[number_field(1, 5), number_field(2, 8), entry(1, 1), entry(1, 0), number_field(4, 100), number_field(5, 0)]),
+            record(1, &[number_field(1, 6), number_field(2, 8), unknown, entry(1, 0), number_field(4, 7), number_field(5, 0)]),
+            record(1, &[number_field(1, 6), number_field(2, 8), entry(1, 0), number_field(4, 3), number_field(5, 1)]),
+            record(3, &[number_field(1, 1), bytes(2, b"/system/lib/app.so"), bytes(3, b"main"), bytes(3, b"a;b")]),
+            record(3, &[number_field(1, 2), bytes(2, b"/apex/libc.so")]),
+            record(4, &[number_field(1, 8), number_field(2, 7), bytes(3, b"RenderThread")]),
+            record(2, &[number_field(1, 3), number_field(2, 9)]),
         ]
     }
 

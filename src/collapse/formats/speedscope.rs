@@ -323,7 +323,7 @@ impl Profile {
             let (mut path, mut depth) = (Trie::ROOT, 0);
             json.begin_array()?;
             while json.next_item()? {
-                let number = number(json)?;
+                let number = frame_number(json)?;
                 match before.get(depth) {
                     Some(&(same, known)) if same == number => path = known,
                     _ => {
@@ -354,7 +354,7 @@ impl Profile {
                         _ => None,
                     }
                 }
-                "frame" => frame = Some(number(json)?),
+                "frame" => frame = Some(frame_number(json)?),
                 "at" => at = Some(json.weight()?),
                 _ => json.skip()?,
             }
@@ -406,7 +406,7 @@ impl Profile {
 }
 
 /// The number of a frame.
-fn number(json: &mut Json) -> Result<u32> {
+fn frame_number(json: &mut Json) -> Result<u32> {
     let number = json.integer()?;
     u32::try_from(number).map_err(|_| {
         Error::malformed("the number of a frame", number.to_string().as_bytes()).at(json.place())

@@ -1,6 +1,6 @@
 //! `--depth`, `--leaf-depth`, `--skip-roots`: cut stacks by counting frames.
 
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, number};
+use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, count_above_zero};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const DEPTH: Operation = Operation {
@@ -14,7 +14,7 @@ pub(in crate::filter) const DEPTH: Operation = Operation {
         input: "a 1\na;b 2\na;b;c 4\na;b;c;d 8\n",
         output: "a 1\na;b 14\n",
     }],
-    build: |value, _| Ok(Stage::Rewrite(Box::new(Cut::Depth(number(value)?)))),
+    build: |value, _| Ok(Stage::Rewrite(Box::new(Cut::Depth(count_above_zero(value)?)))),
 };
 
 pub(in crate::filter) const LEAF_DEPTH: Operation = Operation {
@@ -28,7 +28,7 @@ pub(in crate::filter) const LEAF_DEPTH: Operation = Operation {
         input: "a 1\na;b 2\na;b;c 4\nx;a;b 8\n",
         output: "a 1\na;b 10\nb;c 4\n",
     }],
-    build: |value, _| Ok(Stage::Rewrite(Box::new(Cut::LeafDepth(number(value)?)))),
+    build: |value, _| Ok(Stage::Rewrite(Box::new(Cut::LeafDepth(count_above_zero(value)?)))),
 };
 
 pub(in crate::filter) const SKIP_ROOTS: Operation = Operation {
@@ -43,7 +43,7 @@ pub(in crate::filter) const SKIP_ROOTS: Operation = Operation {
         input: "a;m;f 1\nb 2\nb;m;f 4\n",
         output: "m;f 5\n",
     }],
-    build: |value, _| Ok(Stage::Rewrite(Box::new(Cut::SkipRoots(number(value)?)))),
+    build: |value, _| Ok(Stage::Rewrite(Box::new(Cut::SkipRoots(count_above_zero(value)?)))),
 };
 
 enum Cut {

@@ -5,7 +5,9 @@
 
 use crate::error::Result;
 use crate::filter::named_stacks::NamedStacks;
-use crate::filter::operation::{Example, Fate, Group, OpOptions, Operation, Stage, Whole, number, setting};
+use crate::filter::operation::{
+    Example, Fate, Group, OpOptions, Operation, Stage, Whole, count_above_zero, setting,
+};
 use crate::folded::{Columns, OTHER, Weights};
 use crate::weight::Weight;
 
@@ -77,7 +79,7 @@ pub(in crate::filter) const TOP: Operation = Operation {
             output: "[other] 12\nb 3\n",
         },
     ],
-    build: |value, options| Ok(whole(Heavy::Top(number(value)?), options)),
+    build: |value, options| Ok(whole(Heavy::Top(count_above_zero(value)?), options)),
 };
 
 fn whole(heavy: Heavy, options: OpOptions) -> Stage {

@@ -43,7 +43,7 @@ impl Layout {
 struct Pieces<'a>(&'a [u8], &'a [u8]);
 
 impl Pieces<'_> {
-    fn number(self, at: usize) -> Option<u64> {
+    fn word(self, at: usize) -> Option<u64> {
         let bytes = match at.checked_sub(self.0.len()) {
             None => self.0.get(at..)?,
             Some(at) => self.1.get(at..)?,
@@ -79,7 +79,7 @@ pub(super) fn records(
     buffer.clear();
     let mut at = 0;
     while at < len {
-        let header = all.number(at).unwrap_or(0).to_ne_bytes();
+        let header = all.word(at).unwrap_or(0).to_ne_bytes();
         let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
         if size < 8 || size > len - at {
             // What is no record is left to those who read it.
@@ -122,7 +122,7 @@ struct Stack {
 /// The copy in a sample; `None` if there is nothing to be left out of it.
 fn stack(all: Pieces<'_>, record: usize, size: usize, layout: Layout) -> Option<Stack> {
     let end = record + size;
-    let number = |at: usize| (at + 8 <= end).then(|| all.number(at)).flatten();
+    let number = |at: usize| (at + 8 <= end).then(|| all.word(at)).flatten();
     let count = |at: usize| number(at).and_then(|count| usize::try_from(count).ok()).filter(|n| *n <= size);
     let mut at = record + 8 + layout.before;
     if layout.has_chain {

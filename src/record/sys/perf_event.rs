@@ -307,8 +307,8 @@ impl Ring {
     pub fn pending(&mut self) -> (&[u8], &[u8]) {
         let (offset, size) = self.data;
         // The kernel writes the records before it moves the head.
-        let head = self.number(DATA_HEAD).load(Ordering::Acquire);
-        let tail = self.number(DATA_TAIL).load(Ordering::Relaxed);
+        let head = self.ring_word(DATA_HEAD).load(Ordering::Acquire);
+        let tail = self.ring_word(DATA_TAIL).load(Ordering::Relaxed);
         let length = (head.wrapping_sub(tail) as usize).min(size);
         let start = (tail as usize) & (size - 1);
         let first = length.min(size - start);
@@ -325,12 +325,12 @@ impl Ring {
 
     /// Gives `length` bytes of what was pending back to the kernel.
     pub fn release(&mut self, length: usize) {
-        let tail = self.number(DATA_TAIL);
+        let tail = self.ring_word(DATA_TAIL);
         // All reads are over before the kernel may write there.
         tail.store(tail.load(Ordering::Relaxed).wrapping_add(length as u64), Ordering::Release);
     }
 
-    fn number(&self, offset: usize) -> &AtomicU64 {
+    fn ring_word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: within the first page, aligned, and shared with the kernel as atomic numbers.
         unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(offset).cast()) }
     }

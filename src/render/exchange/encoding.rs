@@ -12,7 +12,7 @@ fn tag(field: u64, kind: u64, out: &mut Vec<u8>) {
 }
 
 /// A field that is a number.
-pub fn number(field: u64, value: u64, out: &mut Vec<u8>) {
+pub fn number_field(field: u64, value: u64, out: &mut Vec<u8>) {
     tag(field, NUMBER, out);
     push_varint(value, out);
 }
@@ -20,7 +20,7 @@ pub fn number(field: u64, value: u64, out: &mut Vec<u8>) {
 /// A field that is a number, unless it is 0.
 pub fn known(field: u64, value: u64, out: &mut Vec<u8>) {
     if value != 0 {
-        number(field, value, out);
+        number_field(field, value, out);
     }
 }
 

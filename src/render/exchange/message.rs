@@ -81,7 +81,7 @@ impl Message for Protobuf {
     }
 
     fn chosen_int(&mut self, Field(number, _): Field, value: i64) {
-        encoding::number(number, value as u64, &mut self.0);
+        encoding::number_field(number, value as u64, &mut self.0);
     }
 
     fn chosen_text(&mut self, Field(number, _): Field, value: &[u8]) {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::encoding::{bytes, known, number, packed};
+use super::encoding::{bytes, known, number_field, packed};
 use super::tables::{Labelled, Tables};
 use crate::error::Result;
 
@@ -71,7 +71,7 @@ pub fn write<W: Write>(
         emit(field::SAMPLE, &mut message)?;
     }
     for (id, mapping) in (1..).zip(&tables.mappings) {
-        number(1, id, &mut message);
+        number_field(1, id, &mut message);
         known(2, mapping.start, &mut message);
         known(3, mapping.limit, &mut message);
         known(4, mapping.offset, &mut message);
@@ -81,7 +81,7 @@ pub fn write<W: Write>(
         emit(field::MAPPING, &mut message)?;
     }
     for (id, location) in (1..).zip(tables.locations.all()) {
-        number(1, id, &mut message);
+        number_field(1, id, &mut message);
         known(2, location.mapping.map_or(0, |mapping| u64::from(mapping) + 1), &mut message);
         known(3, location.address, &mut message);
         for line in &location.lines {
@@ -95,7 +95,7 @@ pub fn write<W: Write>(
         emit(field::LOCATION, &mut message)?;
     }
     for (id, function) in (1..).zip(tables.functions.all()) {
-        number(1, id, &mut message);
+        number_field(1, id, &mut message);
         known(2, function.name.into(), &mut message);
         known(3, function.system_name.into(), &mut message);
         known(4, function.file.into(), &mut message);

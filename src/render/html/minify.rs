@@ -252,7 +252,7 @@ fn tokens(script: &str) -> Vec<Token<'_>> {
                 rest = &rest[first.len_utf8()..];
                 continue;
             }
-            '0'..='9' => (Kind::Number, number(rest)),
+            '0'..='9' => (Kind::Number, number_length(rest)),
             '"' | '\'' => (Kind::Text, text_end(&rest[1..], |rest| rest.starts_with(first).then_some(1)) + 1),
             '`' => {
                 let length = 1 + template_end(&rest[1..]);
@@ -294,7 +294,7 @@ fn tokens(script: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-fn number(text: &str) -> usize {
+fn number_length(text: &str) -> usize {
     let mut length = 0;
     let mut exponent = false;
     for c in text.chars() {

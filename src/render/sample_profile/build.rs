@@ -52,7 +52,7 @@ struct Finder<'m, 'o> {
 }
 
 impl<'o> Finder<'_, 'o> {
-    fn number(&mut self, address: u64) -> Option<usize> {
+    fn function_number(&mut self, address: u64) -> Option<usize> {
         let known = self.ranges.range(..=address).next_back();
         if let Some((_, (_, number))) = known.filter(|(_, (end, _))| address < *end) {
             return Some(*number);
@@ -83,7 +83,7 @@ pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts, compile
     } else {
         for (&address, &count) in &counts.addresses {
             built.all = built.all.saturating_add(count);
-            let Some(number) = finder.number(address) else { continue };
+            let Some(number) = finder.function_number(address) else { continue };
             built.in_functions = built.in_functions.saturating_add(count);
             finder.found[number].samples.push((address, count));
         }
@@ -111,7 +111,7 @@ fn add_branches(
     let code = Code::of(object);
     for (&(from, to), &count) in &counts.straight {
         built.all = built.all.saturating_add(count);
-        let Some(number) = finder.number(from) else { continue };
+        let Some(number) = finder.function_number(from) else { continue };
         let limit = finder.end(from);
         // Code that runs on into another function was made up of two that have nothing to do with another.
         if to >= limit {
@@ -125,13 +125,13 @@ fn add_branches(
         counted.begins.push((from, count));
     }
     for (&(from, to), &count) in &counts.taken {
-        let Some(callee) = finder.number(to) else { continue };
+        let Some(callee) = finder.function_number(to) else { continue };
         let callee = &finder.found[callee].function;
         let Some(name) = callee.name.filter(|_| callee.start == to) else { continue };
         let name = names.in_source(name);
         let head = &mut built.functions.entry(name.clone()).or_default().head;
         *head = head.saturating_add(count);
-        if let Some((from, caller)) = from.and_then(|from| Some((from, finder.number(from)?))) {
+        if let Some((from, caller)) = from.and_then(|from| Some((from, finder.function_number(from)?))) {
             finder.found[caller].calls.push((from, name, count));
         }
     }

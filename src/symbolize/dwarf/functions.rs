@@ -58,6 +58,11 @@ struct Call {
     discriminator: u32,
 }
 
+/// The value of an attribute that is a small number; 0 for any other.
+pub(super) fn small_value(attribute: &gimli::Attribute<Metered<'_>>) -> u32 {
+    attribute.udata_value().and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+}
+
 /// A function or inlined function whose children are being read.
 struct Open {
     /// The depth of its entry in the tree.
@@ -158,8 +163,8 @@ impl Reading<'_, '_> {
                                     other => other.udata_value().unwrap_or(0),
                                 };
                             }
-                            gimli::DW_AT_call_line => call.line = number(&attribute),
-                            gimli::DW_AT_GNU_discriminator => call.discriminator = number(&attribute),
+                            gimli::DW_AT_call_line => call.line = small_value(&attribute),
+                            gimli::DW_AT_GNU_discriminator => call.discriminator = small_value(&attribute),
                             _ => extent.note(self.dwarf, self.unit, &attribute)?,
                         }
                     }

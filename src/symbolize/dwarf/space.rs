@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use gimli::{AttributeValue, DebugInfoOffset, DwarfFileType, Section, SectionId, UnitHeader, UnitOffset};
 
 use super::super::image::Image;
+use super::functions::small_value;
 use super::meter::Metered;
 
 pub(super) type Dwarf<'o> = gimli::Dwarf<Metered<'o>>;
@@ -128,7 +129,7 @@ impl<'o> Space<'o> {
                     linkage = text();
                 }
                 gimli::DW_AT_name if plain.is_none() => plain = text(),
-                gimli::DW_AT_decl_line if line == 0 => line = number(attribute),
+                gimli::DW_AT_decl_line if line == 0 => line = small_value(attribute),
                 _ => {}
             }
             linkage.is_none() || line == 0

@@ -192,7 +192,7 @@ impl MethodTrace {
                     b"*version" => self.summary.line(line),
                     b"*threads" => {
                         let mut columns = line.splitn(2, |&b| b == b'\t');
-                        if let (Some(tid), Some(name)) = (number(columns.next()), columns.next()) {
+                        if let (Some(tid), Some(name)) = (columns.next().and_then(number::parse::<u64>), columns.next()) {
                             self.threads.insert(tid as u16, name.to_vec());
                         }
                     }
@@ -307,7 +307,7 @@ impl MethodTrace {
         full.push(b'.');
         full.extend_from_slice(name);
         let file = rest.get(1).copied().unwrap_or_default().to_vec();
-        let line = number(rest.get(2).copied()).and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+        let line = rest.get(2).copied().and_then(number::parse).unwrap_or(0);
         self.methods.insert(id, Method { name: full, file, line });
     }
 
@@ -413,8 +413,8 @@ impl Summary {
                 }
             }
             b"data-file-overflow" => self.overflow = value == b"true",
-            b"elapsed-time-usec" => self.elapsed = number(Some(value)),
-            b"num-method-calls" => self.records = number(Some(value)),
+            b"elapsed-time-usec" => self.elapsed = number::parse(value),
+            b"num-method-calls" => self.records = number::parse(value),
             b"pid" => self.process = value.to_vec(),
             _ => {}
         }
@@ -423,10 +423,6 @@ impl Summary {
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn number(text: Option<&[u8]>) -> Option<u64> {
-    number::parse(text?)
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Metadata {
                 self.classes(child, texts);
                 continue;
             }
-            let Some(id) = child.number("id", texts) else { continue };
+            let Some(id) = child.number_attribute("id", texts) else { continue };
             let name = child.attribute("name", texts).unwrap_or_default().to_owned();
             let fields = child.children.iter().filter(|child| child.name(texts) == "field");
             let fields = fields.map(|field| field.field(texts)).collect();
@@ -99,11 +99,11 @@ impl Metadata {
 
     /// Notes which fields of a class are times.
     fn units(&mut self, class: &Element, texts: &[String]) {
-        let Some(id) = class.number("id", texts) else { return };
+        let Some(id) = class.number_attribute("id", texts) else { return };
         let fields = class.children.iter().filter(|child| child.name(texts) == "field");
         for (at, field) in fields.enumerate() {
             for annotation in field.children.iter().filter(|child| child.name(texts) == "annotation") {
-                let kind = annotation.number("class", texts).and_then(|kind| self.classes.get(&kind));
+                let kind = annotation.number_attribute("class", texts).and_then(|kind| self.classes.get(&kind));
                 if !kind
                     .is_some_and(|kind| matches!(&kind.name[..], "jdk.jfr.Timespan" | "jdk.jfr.Timestamp"))
                 {
@@ -191,14 +191,14 @@ impl Element {
         texts.get(found?.1).map(|value| &value[..])
     }
 
-    fn number(&self, key: &str, texts: &[String]) -> Option<u64> {
+    fn number_attribute(&self, key: &str, texts: &[String]) -> Option<u64> {
         self.attribute(key, texts)?.parse().ok()
     }
 
     fn field(&self, texts: &[String]) -> Field {
         Field {
             name: self.attribute("name", texts).unwrap_or_default().to_owned(),
-            class: self.number("class", texts).unwrap_or(u64::MAX),
+            class: self.number_attribute("class", texts).unwrap_or(u64::MAX),
             constant: self.attribute("constantPool", texts) == Some("true"),
             is_array: self.attribute("dimension", texts).is_some_and(|dimension| dimension != "0"),
             unit: None,

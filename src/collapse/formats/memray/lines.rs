@@ -51,7 +51,7 @@ fn by_locations(table: &[u8], first: i64, offset: i64) -> Option<i64> {
         };
         // Columns, and the line where the expression ends.
         match kind {
-            14 => (0..3).try_for_each(|_| number(&mut bytes).map(|_| ()))?,
+            14 => (0..3).try_for_each(|_| six_bit_number(&mut bytes).map(|_| ()))?,
             10..=12 => (0..2).try_for_each(|_| bytes.next().map(|_| ()))?,
             0..=9 => (0..1).try_for_each(|_| bytes.next().map(|_| ()))?,
             _ => {}
@@ -66,7 +66,7 @@ fn by_locations(table: &[u8], first: i64, offset: i64) -> Option<i64> {
 }
 
 /// A number of 6 bits a byte, the lowest first.
-fn number(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
+fn six_bit_number(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
     let mut number = 0;
     for shift in (0..60).step_by(6) {
         let byte = bytes.next()?;
@@ -79,7 +79,7 @@ fn number(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
 }
 
 fn signed(bytes: &mut impl Iterator<Item = u8>) -> Option<i64> {
-    let number = number(bytes)?;
+    let number = six_bit_number(bytes)?;
     let size = i64::try_from(number >> 1).ok()?;
     Some(if number & 1 == 1 { -size } else { size })
 }

@@ -56,7 +56,7 @@ fn list(json: &mut Json, mut item: impl FnMut(&mut Json) -> Result<()>) -> Resul
 }
 
 /// A number, as a number or a text.
-fn number<T: std::str::FromStr>(json: &mut Json) -> Result<T> {
+fn number_or_text<T: std::str::FromStr>(json: &mut Json) -> Result<T> {
     let text = json.text_or_number()?;
     let text = if text.is_empty() { "0" } else { text };
     match text.parse() {
@@ -90,7 +90,7 @@ fn id(json: &mut Json, length: usize) -> Result<Vec<u8>> {
 
 fn indices(json: &mut Json) -> Result<Vec<u64>> {
     let mut indices = Vec::new();
-    list(json, |json| Ok(indices.push(number(json)?)))?;
+    list(json, |json| Ok(indices.push(number_or_text(json)?)))?;
     Ok(indices)
 }
 
@@ -102,10 +102,10 @@ fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
             let mut function = Function::default();
             object(json, |json, key| {
                 match key {
-                    "nameStrindex" => function.name = number(json)?,
-                    "systemNameStrindex" => function.system_name = number(json)?,
-                    "filenameStrindex" => function.file = number(json)?,
-                    "startLine" => function.start_line = number(json)?,
+                    "nameStrindex" => function.name = number_or_text(json)?,
+                    "systemNameStrindex" => function.system_name = number_or_text(json)?,
+                    "filenameStrindex" => function.file = number_or_text(json)?,
+                    "startLine" => function.start_line = number_or_text(json)?,
                     _ => json.skip()?,
                 }
                 Ok(())
@@ -131,9 +131,9 @@ fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
             let mut attribute = TableAttribute::default();
             object(json, |json, key| {
                 match key {
-                    "keyStrindex" => attribute.key = number(json)?,
+                    "keyStrindex" => attribute.key = number_or_text(json)?,
                     "value" => attribute.value = value(json, 0)?,
-                    "unitStrindex" => attribute.unit = number(json)?,
+                    "unitStrindex" => attribute.unit = number_or_text(json)?,
                     _ => json.skip()?,
                 }
                 Ok(())
@@ -158,10 +158,10 @@ fn mapping(json: &mut Json) -> Result<Mapping> {
     let mut mapping = Mapping::default();
     object(json, |json, key| {
         match key {
-            "memoryStart" => mapping.start = number(json)?,
-            "memoryLimit" => mapping.limit = number(json)?,
-            "fileOffset" => mapping.offset = number(json)?,
-            "filenameStrindex" => mapping.file = number(json)?,
+            "memoryStart" => mapping.start = number_or_text(json)?,
+            "memoryLimit" => mapping.limit = number_or_text(json)?,
+            "fileOffset" => mapping.offset = number_or_text(json)?,
+            "filenameStrindex" => mapping.file = number_or_text(json)?,
             "attributeIndices" => mapping.attributes = indices(json)?,
             _ => json.skip()?,
         }
@@ -174,15 +174,15 @@ fn location(json: &mut Json) -> Result<Location> {
     let mut location = Location::default();
     object(json, |json, key| {
         match key {
-            "mappingIndex" => location.mapping = number(json)?,
-            "address" => location.address = number(json)?,
+            "mappingIndex" => location.mapping = number_or_text(json)?,
+            "address" => location.address = number_or_text(json)?,
             "lines" | "line" => list(json, |json| {
                 let mut line = Line::default();
                 object(json, |json, key| {
                     match key {
-                        "functionIndex" => line.function = number(json)?,
-                        "line" => line.line = number(json)?,
-                        "column" => line.column = number(json)?,
+                        "functionIndex" => line.function = number_or_text(json)?,
+                        "line" => line.line = number_or_text(json)?,
+                        "column" => line.column = number_or_text(json)?,
                         _ => json.skip()?,
                     }
                     Ok(())
@@ -205,7 +205,7 @@ fn attributes(json: &mut Json) -> Result<Vec<Attribute>> {
         object(json, |json, key| {
             match key {
                 "key" => attribute.key = text(json)?,
-                "keyStrindex" => attribute.key_index = number(json)?,
+                "keyStrindex" => attribute.key_index = number_or_text(json)?,
                 "value" => attribute.value = value(json, 0)?,
                 _ => json.skip()?,
             }
@@ -229,10 +229,10 @@ fn value(json: &mut Json, depth: usize) -> Result<AnyValue> {
             "bytesValue" => AnyValue::Text(bytes(json)?),
             // An entry of a map holds a value.
             "value" => value(json, depth + 1)?,
-            "stringValueStrindex" => AnyValue::TextIndex(number(json)?),
+            "stringValueStrindex" => AnyValue::TextIndex(number_or_text(json)?),
             "boolValue" => AnyValue::Bool(json.bool()?),
-            "intValue" => AnyValue::Int(number(json)?),
-            "doubleValue" => AnyValue::Double(number(json)?),
+            "intValue" => AnyValue::Int(number_or_text(json)?),
+            "doubleValue" => AnyValue::Double(number_or_text(json)?),
             "arrayValue" | "kvlistValue" => {
                 let mut values = Vec::new();
                 object(json, |json, key| match key {
@@ -288,10 +288,10 @@ fn profile(json: &mut Json) -> Result<Profile> {
         match key {
             "sampleType" => profile.sample_type = value_type(json)?,
             "samples" | "sample" => list(json, |json| Ok(profile.samples.push(sample(json)?)))?,
-            "timeUnixNano" => profile.time = number(json)?,
-            "durationNano" => profile.duration = number(json)?,
+            "timeUnixNano" => profile.time = number_or_text(json)?,
+            "durationNano" => profile.duration = number_or_text(json)?,
             "periodType" => profile.period_type = value_type(json)?,
-            "period" => profile.period = number(json)?,
+            "period" => profile.period = number_or_text(json)?,
             "attributeIndices" => profile.attributes = indices(json)?,
             "originalPayloadFormat" => profile.payload_format = text(json)?,
             // Four letters are three bytes.
@@ -307,10 +307,10 @@ fn sample(json: &mut Json) -> Result<Sample> {
     let mut sample = Sample::default();
     object(json, |json, key| {
         match key {
-            "stackIndex" => sample.stack = number(json)?,
+            "stackIndex" => sample.stack = number_or_text(json)?,
             "attributeIndices" => sample.attributes = indices(json)?,
-            "linkIndex" => sample.link = number(json)?,
-            "values" => list(json, |json| Ok(sample.values.push(number(json)?)))?,
+            "linkIndex" => sample.link = number_or_text(json)?,
+            "values" => list(json, |json| Ok(sample.values.push(number_or_text(json)?)))?,
             "timestampsUnixNano" => sample.timestamps = indices(json)?,
             _ => json.skip()?,
         }
@@ -323,8 +323,8 @@ fn value_type(json: &mut Json) -> Result<(u64, u64)> {
     let mut kind = (0, 0);
     object(json, |json, key| {
         match key {
-            "typeStrindex" => kind.0 = number(json)?,
-            "unitStrindex" => kind.1 = number(json)?,
+            "typeStrindex" => kind.0 = number_or_text(json)?,
+            "unitStrindex" => kind.1 = number_or_text(json)?,
             _ => json.skip()?,
         }
         Ok(())

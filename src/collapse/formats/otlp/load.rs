@@ -158,7 +158,7 @@ impl Loader {
         Ok(())
     }
 
-    pub(super) fn number(&mut self, text: &[u8]) -> u64 {
+    pub(super) fn text_number(&mut self, text: &[u8]) -> u64 {
         if let Some(&known) = self.numbers.get(text) {
             return known;
         }
@@ -171,7 +171,7 @@ impl Loader {
     /// Adds the tables of a message.
     fn tables(&mut self, dictionary: &Dictionary) -> Result<Base> {
         let base = Base {
-            texts: dictionary.texts.iter().map(|text| self.number(text)).collect(),
+            texts: dictionary.texts.iter().map(|text| self.text_number(text)).collect(),
             // Numbers in the model begin at 1: 0 is none.
             mappings: self.mappings + 1,
             locations: self.model.locations.len() as u64 + 1,
@@ -252,7 +252,7 @@ impl Loader {
             dictionary.texts.get(at).cloned().unwrap_or_default()
         };
         value.write(&text, &mut out);
-        Ok(self.number(&out))
+        Ok(self.text_number(&out))
     }
 
     fn resource(&mut self, dictionary: &Dictionary, base: &Base, resource: &Resource) -> Result<()> {
@@ -304,7 +304,7 @@ impl Loader {
         let mut labels = Vec::with_capacity(attributes.len());
         for attribute in attributes {
             let key = match attribute.key_index {
-                0 => self.number(&attribute.key),
+                0 => self.text_number(&attribute.key),
                 index => text(base, index)?,
             };
             labels.push(self.label(base, dictionary, key, &attribute.value, 0)?);
@@ -415,7 +415,7 @@ impl Loader {
                 let link = entry("links", &dictionary.links, sample.link)?;
                 for (key, id) in [(TRACE_ID, &link.trace), (SPAN_ID, &link.span)] {
                     if !id.is_empty() {
-                        let (key, text) = (self.number(key), self.number(id));
+                        let (key, text) = (self.text_number(key), self.text_number(id));
                         labels.push(RawLabel { key, text, number: 0, unit: 0 });
                     }
                 }
@@ -435,7 +435,7 @@ impl Loader {
             let Some(sum) = sum else { return Err(crate::ErrorKind::Overflow.into()) };
             return self.push(dictionary, base, stack, labels, (column, sum));
         }
-        let key = self.number(b"end_timestamp_ns");
+        let key = self.text_number(b"end_timestamp_ns");
         for (at, &time) in timestamps.iter().enumerate() {
             let mut labels = labels.clone();
             labels.push(RawLabel { key, text: 0, number: i64::try_from(time).unwrap_or(i64::MAX), unit: 0 });

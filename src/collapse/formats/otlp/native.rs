@@ -97,9 +97,9 @@ impl Loader {
     fn function(&mut self, frame: &ResolvedFrame) -> FunctionLine {
         let mut name = Vec::new();
         clean_symbol(&frame.name, &mut name);
-        let (name, system_name) = (self.number(&name), self.number(&frame.name));
+        let (name, system_name) = (self.text_number(&name), self.text_number(&frame.name));
         let (file, line, start_line) = match &frame.place {
-            Some(place) => (self.number(&place.file), place.line, place.start_line),
+            Some(place) => (self.text_number(&place.file), place.line, place.start_line),
             None => (0, 0, 0),
         };
         self.found += 1;

@@ -98,7 +98,7 @@ impl BranchTable {
             };
             let count = u64::try_from(weights.value.in_steps(0)?).unwrap_or(u64::MAX);
             let Some(exchange) = sink.exchange() else { return Ok(()) };
-            let mapping = mappings.number(file.0, file.1, exchange);
+            let mapping = mappings.mapping_number(file.0, file.1, exchange);
             exchange.branches.push(Branch { mapping, kind, from, to, count });
         }
         Ok(())

@@ -29,7 +29,7 @@ pub(super) fn locate(
     // The first mapping is the program to pprof, and never the kernel.
     for &(module, _, _, number) in places {
         if modules.all()[module as usize].kind == Kind::File {
-            mappings.number(module, names.named(number).svma.is_some(), exchange);
+            mappings.mapping_number(module, names.named(number).svma.is_some(), exchange);
         }
     }
     for &(module, place, called, number) in places {
@@ -37,7 +37,7 @@ pub(super) fn locate(
         let inside = place.wrapping_sub(called.into());
         let (address, is_stated) = named.svma.map_or((inside, false), |svma| (svma, true));
         let Some(exchange) = sink.exchange() else { return };
-        let mapping = (module != UNKNOWN).then(|| mappings.number(module, is_stated, exchange));
+        let mapping = (module != UNKNOWN).then(|| mappings.mapping_number(module, is_stated, exchange));
         let location = exchange.location(Location { mapping, address, is_folded: false });
         let table = tables[named.thread];
         for at in 0..named.len {
@@ -76,7 +76,7 @@ impl<'m> Mappings<'m> {
     }
 
     /// The number of the mapping of a module, in which addresses are those that the file states, or offsets.
-    pub fn number(&mut self, module: u32, is_stated: bool, exchange: &mut Exchange) -> u32 {
+    pub fn mapping_number(&mut self, module: u32, is_stated: bool, exchange: &mut Exchange) -> u32 {
         let known = &self.modules.all()[module as usize];
         let is_offset = known.kind == Kind::File && !is_stated;
         *self.numbers.entry((module, is_offset)).or_insert_with(|| {

@@ -121,7 +121,7 @@ impl TraceField {
             }
             Kind::Signed | Kind::Unsigned | Kind::Address | Kind::State => {}
         }
-        let Some(number) = number(field, order) else { return };
+        let Some(number) = field_value(field, order) else { return };
         let written = match self.kind {
             Kind::Address => write!(out, "0x{number:x}"),
             // An address in the kernel, such as that of a caller.
@@ -140,7 +140,7 @@ impl TraceField {
     }
 }
 
-fn number(field: &[u8], order: ByteOrder) -> Option<u64> {
+fn field_value(field: &[u8], order: ByteOrder) -> Option<u64> {
     let mut bytes = Cursor::new(field, order);
     match field.len() {
         1 => bytes.u8().map(u64::from),

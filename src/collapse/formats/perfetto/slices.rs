@@ -150,7 +150,7 @@ impl Slices {
             b'B' => self.begin(lane, time, name.unwrap_or(UNNAMED), category),
             b'X' => {
                 let end = time.saturating_add(legacy.duration.saturating_mul(1000));
-                let (frame, category) = (self.number(name.unwrap_or(UNNAMED)), self.number(category).0);
+                let (frame, category) = (self.name_number(name.unwrap_or(UNNAMED)), self.name_number(category).0);
                 let (begin, end) = (self.at(time), self.at(end));
                 let span = Span { begin, end, frame, category, launch: Launch::default() };
                 self.lanes.entry(lane).or_default().whole.push(span);
@@ -204,7 +204,7 @@ impl Slices {
     }
 
     fn begin(&mut self, lane: Lane, time: u64, name: &[u8], category: &[u8]) {
-        let (frame, category) = (self.number(name), self.number(category).0);
+        let (frame, category) = (self.name_number(name), self.name_number(category).0);
         let at = self.at(time);
         self.lanes.entry(lane).or_default().marks.push((at, Mark::Begin(frame, frame, category)));
     }
@@ -215,7 +215,7 @@ impl Slices {
     }
 
     /// The number of a name, which stands for its frame until there are frames.
-    fn number(&mut self, name: &[u8]) -> FrameId {
+    fn name_number(&mut self, name: &[u8]) -> FrameId {
         FrameId(self.names.key(name))
     }
 

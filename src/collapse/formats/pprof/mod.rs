@@ -91,7 +91,7 @@ mod tests {
     }
 
     /// A field of a number.
-    fn number(field: u8, value: u64) -> Vec<u8> {
+    fn number_field(field: u8, value: u64) -> Vec<u8> {
         let mut out = vec![field << 3];
         push_varint(value, &mut out);
         out
@@ -101,16 +101,16 @@ mod tests {
     fn profile(location: u64, value: u64, lines: &[&[u8]]) -> Vec<u8> {
         let lines: Vec<u8> = lines.iter().flat_map(|line| bytes(4, line)).collect();
         let strings = ["", "cpu", "nanoseconds", "f;", "g(int)", "a.go", "thread", "pool"];
-        let label = [number(1, 6), number(2, 7)].concat();
+        let label = [number_field(1, 6), number_field(2, 7)].concat();
         [
-            bytes(1, &[number(1, 1), number(2, 2)].concat()),
-            bytes(2, &[bytes(1, &[1]), number(2, value), bytes(3, &label)].concat()),
-            bytes(4, &[number(1, location), number(3, 0x7f01), lines].concat()),
-            bytes(5, &[number(1, 1), number(2, 3), number(4, 5)].concat()),
-            bytes(5, &[number(1, 2), number(2, 4), number(4, 5)].concat()),
+            bytes(1, &[number_field(1, 1), number_field(2, 2)].concat()),
+            bytes(2, &[bytes(1, &[1]), number_field(2, value), bytes(3, &label)].concat()),
+            bytes(4, &[number_field(1, location), number_field(3, 0x7f01), lines].concat()),
+            bytes(5, &[number_field(1, 1), number_field(2, 3), number_field(4, 5)].concat()),
+            bytes(5, &[number_field(1, 2), number_field(2, 4), number_field(4, 5)].concat()),
             strings.iter().flat_map(|text| bytes(6, text.as_bytes())).collect(),
-            bytes(11, &[number(1, 1), number(2, 2)].concat()),
-            number(12, 10_000),
+            bytes(11, &[number_field(1, 1), number_field(2, 2)].concat()),
+            number_field(12, 10_000),
         ]
         .concat()
     }
@@ -134,7 +134,7 @@ mod tests {
         let (out, report) = collapsed(&text, &Options::default()).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("f:;g 30\n", Some("ns")));
         assert_eq!(report.facts.period, Some(Weight::new(10_000)));
-        let measured = [&text[..], &number(12, 1)].concat();
+        let measured = [&text[..], &number_field(12, 1)].concat();
         assert_eq!(collapsed(&measured, &Options::default()).unwrap().1.facts.period, None);
         let all =
             Options { inline: true, srcline: true, threads_as_frames: Some(true), ..Options::default() };
@@ -152,9 +152,9 @@ mod tests {
         for (bytes, message) in [
             (profile(2, 1, &[INNER]), "a location that is in the profile, found \"1\""),
             (profile(1, 1, &[&[8, 9]]), "a function that is in the profile, found \"9\""),
-            ([whole.clone(), number(14, 99)].concat(), "the number of one of 8 strings, found \"99\""),
+            ([whole.clone(), number_field(14, 99)].concat(), "the number of one of 8 strings, found \"99\""),
             (
-                [whole.clone(), bytes(2, &number(1, 1))].concat(),
+                [whole.clone(), bytes(2, &number_field(1, 1))].concat(),
                 "1 values in each sample, found \"0 in sample 2\"",
             ),
             ([whole.clone(), vec![0x12, 0x05, 1]].concat(), "expected 5 bytes, found \"the end after 1\""),
@@ -179,7 +179,7 @@ mod tests {
         // A location of a hundred thousand inlined functions, a hundred thousand times in a stack.
         let lines = vec![&OUTER[..2]; 100_000];
         let mut text = profile(1, 1, &lines);
-        text.extend(bytes(2, &[bytes(1, &vec![1; 100_000]), number(2, 1)].concat()));
+        text.extend(bytes(2, &[bytes(1, &vec![1; 100_000]), number_field(2, 1)].concat()));
         let error = collapsed(&text, &Options::default()).unwrap_err().to_string();
         assert!(error.contains("a stack of at most"), "{error}");
     }

@@ -18,9 +18,9 @@ pub fn read(input: Input, report: &mut Report) -> Result<Dump> {
     while json.next_key(&mut key)? {
         match (key.as_str(), json.peek()?) {
             ("mode", Kind::Text) => json.text()?.as_bytes().clone_into(&mut dump.mode),
-            ("interval", Kind::Number) => dump.interval = Some(number(&mut json)?),
-            ("samples", Kind::Number) => dump.samples = Some(number(&mut json)?),
-            ("missed_samples", Kind::Number) => dump.missed = number(&mut json)?,
+            ("interval", Kind::Number) => dump.interval = Some(whole_number(&mut json)?),
+            ("samples", Kind::Number) => dump.samples = Some(whole_number(&mut json)?),
+            ("missed_samples", Kind::Number) => dump.missed = whole_number(&mut json)?,
             ("raw", Kind::Array) => dump.raw = list(&mut json)?,
             ("raw_lines", Kind::Array) => dump.lines = list(&mut json)?,
             ("raw_sample_timestamps", Kind::Array) => dump.times = list(&mut json)?,
@@ -47,13 +47,13 @@ fn frame(json: &mut Json) -> Result<Frame> {
         match (key.as_str(), json.peek()?) {
             ("name", Kind::Text) => json.text()?.as_bytes().clone_into(&mut frame.name),
             ("file", Kind::Text) => json.text()?.as_bytes().clone_into(&mut frame.file),
-            ("line", Kind::Number) => frame.line = number(json)?,
-            ("samples", Kind::Number) => frame.samples = number(json)?,
+            ("line", Kind::Number) => frame.line = whole_number(json)?,
+            ("samples", Kind::Number) => frame.samples = whole_number(json)?,
             ("edges", Kind::Object) => {
                 json.begin_object()?;
                 while json.next_key(&mut key)? {
                     let callee = parse(json, &key)?;
-                    frame.calls.push((callee, number(json)?));
+                    frame.calls.push((callee, whole_number(json)?));
                 }
             }
             _ => json.skip()?,
@@ -66,13 +66,13 @@ fn list(json: &mut Json) -> Result<Vec<u64>> {
     let mut list = Vec::new();
     json.begin_array()?;
     while json.next_item()? {
-        list.push(number(json)?);
+        list.push(whole_number(json)?);
     }
     Ok(list)
 }
 
 /// A number, which may be as large as an address.
-fn number(json: &mut Json) -> Result<u64> {
+fn whole_number(json: &mut Json) -> Result<u64> {
     let text = json.text_or_number()?.to_owned();
     parse(json, &text)
 }

@@ -127,8 +127,8 @@ impl<'o> Elements<'o> {
         Ok(match kind(&element.tag) {
             Kind::Time => text.parse().ok().map(Known::Time),
             Kind::Weight => Weight::parse(text.as_bytes()).map(Known::Weight),
-            Kind::Pid => Some(Known::Pid(number(text))),
-            Kind::Tid => Some(Known::Tid(number(text))),
+            Kind::Pid => Some(Known::Pid(digits_of(text))),
+            Kind::Tid => Some(Known::Tid(digits_of(text))),
             // It holds its number.
             Kind::Process => element.parts.into_iter().find(|part| matches!(part, Known::Pid(_))),
             Kind::Thread => Some(self.add_thread(element)),
@@ -223,7 +223,7 @@ impl<'o> Elements<'o> {
 }
 
 /// The digits of a number. They are copied for each thread, and a file may hold any text in their place.
-fn number(text: &str) -> String {
+fn digits_of(text: &str) -> String {
     let is_number = text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit());
     if is_number { text.to_owned() } else { String::new() }
 }

@@ -24,11 +24,11 @@ fn is_header(block: &[u8]) -> bool {
     // The checksum counts itself as blanks.
     let sum = |at: usize, byte: u8| u64::from(if (148..156).contains(&at) { b' ' } else { byte });
     let sum: u64 = block.iter().enumerate().map(|(at, byte)| sum(at, *byte)).sum();
-    number(&block[148..156]) == Some(sum)
+    octal_or_binary(&block[148..156]) == Some(sum)
 }
 
 /// A number: octal digits, or of GNU, binary behind a first byte of 0x80.
-fn number(field: &[u8]) -> Option<u64> {
+fn octal_or_binary(field: &[u8]) -> Option<u64> {
     if field[0] == 0x80 {
         let (high, low) = field.split_at(field.len() - 8);
         let is_small = high.iter().skip(1).all(|byte| *byte == 0);
@@ -91,7 +91,7 @@ impl Unpack for Tar {
                     Error::malformed("the header of a file in a tar archive", &block[..read]).at(place)
                 );
             }
-            let Some(size) = number(&block[124..136]) else {
+            let Some(size) = octal_or_binary(&block[124..136]) else {
                 return Err(Error::malformed("the size of a file", &block[124..136]).at(place));
             };
             match block[156] {
@@ -197,8 +197,8 @@ pub(super) mod tests {
         assert_eq!(names(bytes.concat()).unwrap(), ["a/long/name", "by/pax", "x"]);
         let mut big = bytes[6].clone();
         big[124..136].copy_from_slice(b"\x80\0\0\0\0\0\0\0\0\0\x02\0");
-        assert_eq!(number(&big[124..136]), Some(512));
-        assert_eq!(number(b"99999999 \0\0\0"), None);
+        assert_eq!(octal_or_binary(&big[124..136]), Some(512));
+        assert_eq!(octal_or_binary(b"99999999 \0\0\0"), None);
     }
 
     #[test]

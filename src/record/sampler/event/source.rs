@@ -71,7 +71,7 @@ fn apply(
             None => (term, None),
         };
         if let Some(at) = ["config", "config1", "config2"].iter().position(|known| *known == name) {
-            config[at] = number(value.ok_or_else(|| format!("{name} needs a value"))?)?;
+            config[at] = field_value(value.ok_or_else(|| format!("{name} needs a value"))?)?;
             continue;
         }
         let read = |kind: &str| fs::read_to_string(folder.join(kind).join(name)).ok();
@@ -111,7 +111,7 @@ fn set(name: &str, format: &str, value: Option<&str>, config: &mut [u64; 3]) -> 
         }
     }
     let value = match value {
-        Some(text) => number(text)?,
+        Some(text) => field_value(text)?,
         None if bits.len() == 1 => 1,
         None => return Err(format!("{name} needs a value: {name}=0x1")),
     };
@@ -124,7 +124,7 @@ fn set(name: &str, format: &str, value: Option<&str>, config: &mut [u64; 3]) -> 
     Ok(())
 }
 
-fn number(text: &str) -> Result<u64, String> {
+fn field_value(text: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),

@@ -272,7 +272,7 @@ impl Columns {
         self.deltas.push(u128::from(entry.step - self.last_step))?;
         let exit = i64::from(entry.exit);
         self.stacks.push(super::texts::zigzag(exit - self.last_exit))?;
-        self.weights.push(self.values.number(entry.weight)?)?;
+        self.weights.push(self.values.weight_number(entry.weight)?)?;
         self.durations.push(entry.duration.into())?;
         self.lasts |= entry.duration > 0;
         (self.last_step, self.last_exit) = (entry.step, exit);

@@ -44,7 +44,7 @@ impl Default for Values {
 impl Values {
     /// The number of a weight; 0 is the next one of the column of values.
     #[inline]
-    pub(super) fn number(&mut self, value: u128) -> Result<u128> {
+    pub(super) fn weight_number(&mut self, value: u128) -> Result<u128> {
         let known = if value < SMALL as u128 {
             self.small[value as usize]
         } else if value == self.last.0 {
@@ -169,12 +169,12 @@ impl WeightColumns {
     #[inline]
     pub(super) fn push(&mut self, is_leaf: bool, own: Weights) -> Result<()> {
         let (value, before) = self.whole(own)?;
-        self.weights.push(is_leaf, self.values.number(value)?)?;
+        self.weights.push(is_leaf, self.values.weight_number(value)?)?;
         if self.befores.is_none() && before > 0 {
             self.befores = Some(self.no_befores()?);
         }
         if let Some(befores) = &mut self.befores {
-            befores.push(is_leaf, self.values.number(before)?)?;
+            befores.push(is_leaf, self.values.weight_number(before)?)?;
         }
         self.leaf_count += u64::from(is_leaf);
         self.frames += 1;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::number;
+use super::microseconds;
 use crate::collapse::Sink;
 use crate::collapse::formats::v8::call_tree::Tree;
 use crate::collapse::kit::clean_symbol::clean_symbol;
@@ -121,8 +121,8 @@ impl Event {
                 "sf" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
                     self.frame_number.push_str(json.text_or_number()?)
                 }
-                "ts" => self.at = Some(number(json)?),
-                "dur" => self.duration = Some(number(json)?),
+                "ts" => self.at = Some(microseconds(json)?),
+                "dur" => self.duration = Some(microseconds(json)?),
                 "args" if json.peek()? == Kind::Object => self.arguments(json, sink)?,
                 _ => json.skip()?,
             }

@@ -139,7 +139,7 @@ fn metadata(json: &mut Json, facts: &mut Facts) -> Result<()> {
 ///
 /// # Errors
 /// Anything else.
-pub(super) fn number(json: &mut Json) -> Result<Weight> {
+pub(super) fn microseconds(json: &mut Json) -> Result<Weight> {
     let text = json.text_or_number()?;
     match parse_number(text) {
         Some(number) => Ok(as_meant(number)),

@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 
 use super::{ThreadKey, number};
+use super::trace::{ThreadKey, microseconds};
 use crate::collapse::kit::forest::{Forest, Node};
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -111,8 +112,8 @@ impl StackFrames {
                     ("sf", Kind::Text | Kind::Number) => sample.frame.push_str(json.text_or_number()?),
                     ("pid", Kind::Text | Kind::Number) => sample.thread.0.push_str(json.text_or_number()?),
                     ("tid", Kind::Text | Kind::Number) => sample.thread.1.push_str(json.text_or_number()?),
-                    ("ts", Kind::Text | Kind::Number) => sample.at = Some(number(json)?),
-                    ("weight", Kind::Text | Kind::Number) => sample.weight = number(json)?,
+                    ("ts", Kind::Text | Kind::Number) => sample.at = Some(microseconds(json)?),
+                    ("weight", Kind::Text | Kind::Number) => sample.weight = microseconds(json)?,
                     _ => json.skip()?,
                 }
             }
