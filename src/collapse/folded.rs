@@ -19,8 +19,6 @@ use crate::collapse::{
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, parse_line, settle_columns};
 use crate::input::{Input, Source, lines};
-use crate::folded::{Columns, FrameId, NotUnderstood, is_comment, parse_line, settle_columns};
-use crate::input::{Input, Source, lines, trim_line_end};
 use crate::number;
 use crate::profile::header::{self, HeaderReader};
 use crate::profile::{Facts, TIME, read_time, value_in};

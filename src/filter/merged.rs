@@ -10,7 +10,6 @@ use std::cmp::Ordering;
 use std::io::{BufWriter, Write};
 
 use super::run::StackCount;
-use super::pipeline::StackCount;
 use crate::bytes::{push_varint, varint};
 use crate::error::Result;
 use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix};

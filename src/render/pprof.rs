@@ -13,11 +13,9 @@ use std::time::SystemTime;
 
 use flate2::{Compression, write::GzEncoder};
 
-use super::exchange::encoding::{bytes, number, varint};
+use super::exchange::encoding::{bytes, number_field};
 use super::exchange::facts::{FRAMES_COMMENT, comments, nanos, value_type};
 use super::exchange::pprof::field;
-use super::exchange::encoding::{bytes, number};
-use super::exchange::encoding::{bytes, number_field};
 use super::exchange::{self, Tables};
 use super::format::takes;
 use super::path::Path;

@@ -28,7 +28,6 @@ mod debuginfod;
 mod dwarf;
 mod elf;
 mod go;
-mod hex;
 mod image;
 mod intervals;
 pub mod jit;

@@ -16,7 +16,6 @@
 //! Stacks are leaf first; two hundred of them are printed unless more are asked for, and the total is of all. The
 //! table of functions has no stacks. The source is `Profiler::dumpText` of async-profiler's `profiler.cpp`.
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -25,6 +24,7 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

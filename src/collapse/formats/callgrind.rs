@@ -18,7 +18,6 @@
 
 use std::collections::HashMap;
 
-use crate::number;
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::{kind_of, module_name};
@@ -29,6 +28,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdi
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::profile::{Facts, fact};
 use crate::weight::Weight;
 

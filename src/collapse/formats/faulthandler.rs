@@ -15,8 +15,6 @@
 //! one. The source is CPython's `Python/traceback.c`.
 
 use crate::collapse::kit::folded_detection::head_lines;
-use crate::number;
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
@@ -24,6 +22,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

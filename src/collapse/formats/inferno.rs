@@ -18,7 +18,6 @@ use std::sync::{Arc, Once};
 
 use ::inferno::collapse::{self as inferno, Collapse};
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::{split_digits, split_first, split_last};
 use crate::collapse::kit::times::duration;
@@ -27,6 +26,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdi
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::{Input, MAX_RECORD, lines};
+use crate::number;
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -405,8 +405,7 @@ fn sample_facts(head: &[u8], facts: &mut Facts) {
     if let Some((_, every)) = field(b"Analysis of sampling ").and_then(|line| split_last(line, b" every "))
         && split_digits(every).1.starts_with(b" millisecond")
     {
-        let millis: Option<u64> =
-            number::parse(split_digits(every).0);
+        let millis: Option<u64> = number::parse(split_digits(every).0);
         facts.rate = millis.and_then(|millis| 1000_u64.checked_div(millis)).filter(|rate| *rate > 0);
     }
 }

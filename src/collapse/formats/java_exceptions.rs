@@ -14,7 +14,6 @@
 //! last frames of the trace above. The text is that of `Throwable.printStackTrace`, which its
 //! documentation shows.
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::FrameNames;
@@ -24,6 +23,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

@@ -11,7 +11,6 @@
 //! Every line begins with a tag. Each thread with a Java stack counts once, in the value of its state as well; the
 //! current thread stands there twice and counts once. The format is IBM's documentation, "Java dump".
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::FrameNames;
@@ -22,6 +21,7 @@ use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink,
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -74,8 +74,7 @@ impl Collapser for Javacore {
                 b"3XMTHREADINFO1" => {
                     if let Some((_, id)) = split_first(rest, b"native thread ID:") {
                         let id = id.split(|&b| b == b',').next().unwrap_or_default();
-                        dump.tid =
-                            number::hex(id).map_or(String::new(), |id| id.to_string());
+                        dump.tid = number::hex(id).map_or(String::new(), |id| id.to_string());
                     }
                 }
                 b"4XESTACKTRACE" if !dump.repeats => {

@@ -9,7 +9,6 @@
 //! The samples and the number of frames of each stack, leaf first. Frames are named without their places, which `--srcline`
 //! adds.
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::FrameNames;
@@ -20,6 +19,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

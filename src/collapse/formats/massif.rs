@@ -16,7 +16,6 @@
 //! added up, as what one holds the next holds too. The format is shown in valgrind's manual, and
 //! read by `ms_print`.
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::text::Text;
@@ -27,6 +26,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

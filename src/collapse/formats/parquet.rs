@@ -19,13 +19,13 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
-use crate::number;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
+use crate::number;
 use crate::profile::{TIME, header};
 use crate::weight::Weight;
 

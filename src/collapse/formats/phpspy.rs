@@ -10,7 +10,6 @@
 //! tell of the request. Frames are named as phpspy's own `stackcollapse-phpspy.pl` does, by function; `--srcline`
 //! adds the place. Described in phpspy's README.
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::FrameNames;
@@ -21,6 +20,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{Place, sanitize_frame};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

@@ -15,7 +15,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
@@ -26,6 +25,7 @@ use crate::collapse::{
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, Weights, sanitize_frame};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

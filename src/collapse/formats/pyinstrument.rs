@@ -20,7 +20,6 @@
 //!        "children": [{"identifier": "[self]", …}]}};
 //! ```
 
-use crate::number;
 use crate::collapse::kit::forest::Forest;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
@@ -30,6 +29,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

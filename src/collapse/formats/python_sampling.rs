@@ -7,8 +7,6 @@
 //! Frames are file, function and line; they come out as py-spy's do, `fib (orders.py:23)`, so that recordings of both
 //! compare. `<GC>` and `<native>` stand for themselves. Written by `Lib/profiling/sampling/stack_collector.py`.
 
-use crate::number;
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -19,6 +17,7 @@ use crate::collapse::{
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Weights, parse_line};
 use crate::input::Input;
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

@@ -15,7 +15,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::unique::Unique;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::launches::{Launches, Owner, Work};
 use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
@@ -25,6 +24,7 @@ use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
 use crate::profile::fact;
+use crate::unique::Unique;
 
 const INFO: FormatInfo = FormatInfo {
     name: "rocprof",

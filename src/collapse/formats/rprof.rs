@@ -12,7 +12,6 @@
 
 use std::collections::HashMap;
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
@@ -21,6 +20,7 @@ use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink,
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo =

@@ -12,7 +12,6 @@
 
 use std::collections::HashMap;
 
-use crate::unique::Unique;
 use crate::collapse::kit::events::event_unit;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -25,6 +24,7 @@ use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink,
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
+use crate::unique::Unique;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -209,8 +209,12 @@ impl Recording {
 
     fn collapse(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut names = FrameNames::default();
-        let frames: Vec<FrameId> =
-            self.frames.all().iter().map(|(file, symbol)| self.frame(*file, *symbol, &mut names, sink)).collect();
+        let frames: Vec<FrameId> = self
+            .frames
+            .all()
+            .iter()
+            .map(|(file, symbol)| self.frame(*file, *symbol, &mut names, sink))
+            .collect();
         let no_name = [b"samples".to_vec()];
         let events = if self.events.is_empty() { &no_name[..] } else { &self.events };
         let declared =
@@ -298,10 +302,42 @@ mod tests {
         let unknown = bytes(3, &[number_field(2, 2), vec![3 << 3], vec![0xff; 9], vec![1]].concat());
         vec![
             record(5, &[bytes(1, b"cpu-clock:u"), bytes(1, b"page-faults")]),
-            record(1, &[number_field(1, 5), number_field(2, 8), entry(1, 1), entry(1, 0), number_field(4, 100), number_field(5, 0)]),
-            record(1, &[number_field(1, 6), number_field(2, 8), unknown, entry(1, 0), number_field(4, 7), number_field(5, 0)]),
-            record(1, &[number_field(1, 6), number_field(2, 8), entry(1, 0), number_field(4, 3), number_field(5, 1)]),
-            record(3, &[number_field(1, 1), bytes(2, b"/system/lib/app.so"), bytes(3, b"main"), bytes(3, b"a;b")]),
+            record(
+                1,
+                &[
+                    number_field(1, 5),
+                    number_field(2, 8),
+                    entry(1, 1),
+                    entry(1, 0),
+                    number_field(4, 100),
+                    number_field(5, 0),
+                ],
+            ),
+            record(
+                1,
+                &[
+                    number_field(1, 6),
+                    number_field(2, 8),
+                    unknown,
+                    entry(1, 0),
+                    number_field(4, 7),
+                    number_field(5, 0),
+                ],
+            ),
+            record(
+                1,
+                &[
+                    number_field(1, 6),
+                    number_field(2, 8),
+                    entry(1, 0),
+                    number_field(4, 3),
+                    number_field(5, 1),
+                ],
+            ),
+            record(
+                3,
+                &[number_field(1, 1), bytes(2, b"/system/lib/app.so"), bytes(3, b"main"), bytes(3, b"a;b")],
+            ),
             record(3, &[number_field(1, 2), bytes(2, b"/apex/libc.so")]),
             record(4, &[number_field(1, 8), number_field(2, 7), bytes(3, b"RenderThread")]),
             record(2, &[number_field(1, 3), number_field(2, 9)]),

@@ -16,7 +16,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits};
@@ -27,6 +26,7 @@ use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Repo
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

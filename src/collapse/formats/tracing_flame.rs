@@ -7,8 +7,6 @@
 //! line before. Names without module, file and line come by the layer's options. The source is tracing-flame's
 //! `lib.rs`; to other readers it is folded text of frames that begin with a blank.
 
-use crate::number;
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::forest::Budget;
@@ -20,6 +18,7 @@ use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink,
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::Input;
+use crate::number;
 
 const INFO: FormatInfo = FormatInfo {
     name: "tracing-flame",

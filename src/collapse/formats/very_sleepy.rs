@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use flate2::{Decompress, FlushDecompress};
 
-use crate::number;
 use crate::collapse::kit::archive::Members;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::json::parse_number;
@@ -33,6 +32,7 @@ use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Repo
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::number;
 use crate::profile::fact;
 use crate::weight::Weight;
 

@@ -14,7 +14,6 @@
 //! Stacks leaf first, the most frequent first. Newer versions print a summary in front, and `Full stacks` between the two.
 //! The source is `wallClockProfiler.cpp` of jasonrohrer/wallClockProfiler.
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
@@ -24,6 +23,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Value
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

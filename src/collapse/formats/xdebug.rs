@@ -19,7 +19,6 @@
 //! Both may hold assignments (`=> $x = 1`, A), which take no time. The formats are in xdebug's
 //! documentation, "Function Trace".
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_first, split_last};
@@ -30,6 +29,7 @@ use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Repo
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

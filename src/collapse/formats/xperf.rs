@@ -11,7 +11,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::number;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
@@ -23,6 +22,7 @@ use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Repo
 use crate::error::Result;
 use crate::folded::Place;
 use crate::input::{Input, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

@@ -12,7 +12,6 @@ use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, FrameId, Interner, Place, StackTable, WalkSummary, Weights};
 use crate::profile::exchange::{Code, CodeKind, Exchange, LabelValue, Text};
 use crate::profile::{Exchanged, Facts, Profile};
-use crate::render::pprof::{FRAMES_COMMENT, comments, nanos, value_type};
 use crate::unique::Unique;
 use crate::weight::Weight;
 use std::time::SystemTime;

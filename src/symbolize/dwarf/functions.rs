@@ -4,7 +4,7 @@ use gimli::{AttributeValue, UnitOffset};
 
 use super::super::intervals::Intervals;
 use super::meter::Metered;
-use super::space::{Dwarf, Unit, number};
+use super::space::{Dwarf, Unit, small_value};
 
 /// Deeper nesting than compilers do; what is inlined further is not shown.
 const DEEPEST: usize = 256;
@@ -56,11 +56,6 @@ struct Call {
     file: u64,
     line: u32,
     discriminator: u32,
-}
-
-/// The value of an attribute that is a small number; 0 for any other.
-pub(super) fn small_value(attribute: &gimli::Attribute<Metered<'_>>) -> u32 {
-    attribute.udata_value().and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
 
 /// A function or inlined function whose children are being read.

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use gimli::{AttributeValue, DebugInfoOffset, DwarfFileType, Section, SectionId, UnitHeader, UnitOffset};
 
 use super::super::image::Image;
-use super::functions::small_value;
 use super::meter::Metered;
 
 pub(super) type Dwarf<'o> = gimli::Dwarf<Metered<'o>>;
@@ -182,6 +181,6 @@ impl<'o> Space<'o> {
 }
 
 /// The value of an attribute that is a small number; 0 for any other.
-pub(super) fn number(attribute: &gimli::Attribute<Metered<'_>>) -> u32 {
+pub(super) fn small_value(attribute: &gimli::Attribute<Metered<'_>>) -> u32 {
     attribute.udata_value().and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }

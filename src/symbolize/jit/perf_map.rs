@@ -13,7 +13,6 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use super::super::hex::hex;
 use super::super::intervals::Intervals;
 use super::super::owned::Owners;
 use crate::number;

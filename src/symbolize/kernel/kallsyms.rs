@@ -10,7 +10,6 @@
 
 use std::ops::Range;
 
-use super::super::hex::hex;
 use crate::number::hex;
 
 /// The symbols of a kernel by address.

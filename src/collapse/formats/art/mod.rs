@@ -21,7 +21,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::number;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::spans::{Mark, Spans};
 use crate::collapse::kit::threads::Thread;
@@ -31,6 +30,7 @@ use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Repo
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::{Input, Reader, lines};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -192,7 +192,9 @@ impl MethodTrace {
                     b"*version" => self.summary.line(line),
                     b"*threads" => {
                         let mut columns = line.splitn(2, |&b| b == b'\t');
-                        if let (Some(tid), Some(name)) = (columns.next().and_then(number::parse::<u64>), columns.next()) {
+                        if let (Some(tid), Some(name)) =
+                            (columns.next().and_then(number::parse::<u64>), columns.next())
+                        {
                             self.threads.insert(tid as u16, name.to_vec());
                         }
                     }

@@ -15,8 +15,6 @@
 
 pub mod mojo;
 
-use crate::number;
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{NO_STACK, frame_at};
@@ -26,6 +24,7 @@ use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Repo
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::profile::{Facts, fact};
 use crate::weight::Weight;
 use std::collections::HashMap;

@@ -20,7 +20,6 @@
 use std::collections::HashMap;
 
 use super::{Clock, Metadata, Mode};
-use crate::number;
 use crate::collapse::kit::forest::{DEEPEST, MOST};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
@@ -28,6 +27,7 @@ use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Repo
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::{Input, Reader};
+use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

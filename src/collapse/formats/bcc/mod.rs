@@ -21,7 +21,6 @@ pub mod memleak;
 pub mod stackcount;
 pub mod wakeup;
 
-use crate::number;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
@@ -33,6 +32,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdi
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines, trim_line_end};
+use crate::number;
 use crate::profile::Facts;
 use crate::weight::Weight;
 

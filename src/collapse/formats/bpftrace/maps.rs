@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::PRINTED;
 use super::key::Key;
-use crate::number;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::tracepoint::{Labels, pairs};
 use crate::collapse::{Context, Options, Report, Sink, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::folded::{FrameId, Weights};
+use crate::number;
 use crate::weight::Weight;
 
 /// One map, and what came of it.

@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use super::batches::{Frame, Generation};
 use super::events::{Event, kind, read};
-use crate::unique::Unique;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::{Report, Sink};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
+use crate::unique::Unique;
 use crate::weight::Weight;
 
 /// The values and their units.

@@ -18,12 +18,12 @@ mod goroutines;
 
 use self::batches::{Batches, Generation};
 use self::goroutines::{COLUMNS, Goroutines};
-use crate::number;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::number;
 
 const INFO: FormatInfo = FormatInfo {
     name: "go-trace",

@@ -18,12 +18,12 @@
 //! `heapprofile.html` and jemalloc's `HEAP PROFILE FORMAT`.
 
 use crate::collapse::kit::maps::Maps;
-use crate::number::hex;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
+use crate::number::hex;
 use crate::weight::Weight;
 
 const VALUES: &str = "inuse-space, inuse-objects, alloc-space, alloc-objects";

@@ -17,10 +17,10 @@ use std::io::BufRead;
 use std::ops::Range;
 
 use crate::collapse::kit::maps::Maps;
-use crate::number::hex;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::number::hex;
 pub mod heap_text;
 use crate::error::{Error, Result};
 use crate::folded::FrameId;

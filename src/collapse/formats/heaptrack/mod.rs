@@ -19,7 +19,6 @@
 mod raw;
 
 use self::raw::Raw;
-use crate::number;
 use crate::collapse::kit::forest::Forest;
 use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::text::Text;
@@ -29,6 +28,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdi
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
+use crate::number;
 use crate::profile::Facts;
 use crate::weight::Weight;
 

@@ -20,10 +20,10 @@ use super::{Cost, Recording, index};
 use crate::collapse::kit::forest::Forest;
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps;
-use crate::number::hex;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::{Options, Report, Sink};
 use crate::folded::FrameId;
+use crate::number::hex;
 
 /// A recording whose addresses have no names yet.
 #[derive(Default)]

@@ -69,21 +69,13 @@ impl<'a> Cursor<'a> {
 
     /// A `short` or a `char`.
     pub fn short(&mut self) -> Option<u16> {
-        if self.compressed {
-            self.compressed().map(|number| number as u16)
-        } else {
-            self.rest.u16()
-        }
+        if self.compressed { self.compressed().map(|number| number as u16) } else { self.rest.u16() }
     }
 
     /// An `int`.
     #[inline]
     pub fn int(&mut self) -> Option<i32> {
-        if self.compressed {
-            self.compressed().map(|number| number as i32)
-        } else {
-            self.rest.i32()
-        }
+        if self.compressed { self.compressed().map(|number| number as i32) } else { self.rest.i32() }
     }
 
     /// A `long`, a constant's number among them.

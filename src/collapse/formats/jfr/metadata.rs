@@ -103,7 +103,8 @@ impl Metadata {
         let fields = class.children.iter().filter(|child| child.name(texts) == "field");
         for (at, field) in fields.enumerate() {
             for annotation in field.children.iter().filter(|child| child.name(texts) == "annotation") {
-                let kind = annotation.number_attribute("class", texts).and_then(|kind| self.classes.get(&kind));
+                let kind =
+                    annotation.number_attribute("class", texts).and_then(|kind| self.classes.get(&kind));
                 if !kind
                     .is_some_and(|kind| matches!(&kind.name[..], "jdk.jfr.Timespan" | "jdk.jfr.Timestamp"))
                 {

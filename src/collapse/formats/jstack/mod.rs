@@ -23,11 +23,11 @@
 //!     at java.base/java.lang.Thread.sleepNanos0(NativeFrame Method)
 //! ```
 
-use crate::number;
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::json::HeadKeys;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_first};
+use crate::number;
 mod thread_dump;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
@@ -88,8 +88,7 @@ impl Collapser for Jstack {
             if let Some((_, length)) = split_first(line, b", length=")
                 && line.starts_with(b"_java_thread_list=")
             {
-                let length =
-                    number::parse(split_digits(length).0);
+                let length = number::parse(split_digits(length).0);
                 stated = stated.saturating_add(length.unwrap_or(0));
             }
             if line.starts_with(b"\"") {

@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::lines::line_at;
-use crate::unique::Unique;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps;
@@ -18,6 +17,7 @@ use crate::collapse::{Context, Options, Report, Sink};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, Weights};
 use crate::profile::Wants;
+use crate::unique::Unique;
 
 /// The function in CPython that runs the frames of Python.
 const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::unique::Unique;
 use crate::collapse::kit::trie::PathId;
 use crate::error::{ErrorKind, Result};
+use crate::unique::Unique;
 
 /// A place that allocates: the thread, its Python stack, its native stack and the files that were loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -329,7 +329,8 @@ fn event(packet: &Packet<'_>, fields: &mut Cursor<'_>) -> Option<(u32, u64)> {
 impl Info {
     fn read(packet: &Packet<'_>, fields: &mut Cursor<'_>) -> Option<Info> {
         let (rate, bits) = (fields.f64()?, fields.u8()?);
-        let (command, host, _runtime) = (fields.terminated_text()?, fields.terminated_text()?, fields.terminated_text()?);
+        let (command, host, _runtime) =
+            (fields.terminated_text()?, fields.terminated_text()?, fields.terminated_text()?);
         let process = fields.u64()?;
         let context = if packet.version >= 2 { fields.terminated_text()? } else { b"" };
         let period = f64::from(bits / 8) / rate;

@@ -6,8 +6,6 @@ use std::time::{Duration, SystemTime};
 use super::blocks::Layout;
 use super::events::{Header, read};
 use super::places::Places;
-use crate::unique::Unique;
-use crate::number;
 use crate::bytes::{ByteOrder, Cursor};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
@@ -16,6 +14,8 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{Context, Options, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::{FrameId, sanitize_frame};
+use crate::number;
+use crate::unique::Unique;
 use crate::weight::Weight;
 
 /// The values that the runtime's events have, and their units; those of version 6 come behind them.
@@ -252,8 +252,7 @@ impl Recording {
         for number in 0..count {
             let size = usize::try_from(fields.u32()?).ok()?;
             let addresses = fields.take(size)?.chunks_exact(self.pointer);
-            let stack = addresses
-                .map(|bytes| ByteOrder::Little.unsigned(bytes));
+            let stack = addresses.map(|bytes| ByteOrder::Little.unsigned(bytes));
             let number = first.wrapping_add(number);
             self.stacks.insert(number, stack.collect());
         }

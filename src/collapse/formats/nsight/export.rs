@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use super::sqlite::{Cell, Database};
-use crate::unique::Unique;
 use crate::collapse::kit::forest::DEEPEST;
 use crate::collapse::kit::launches::{Columns, Launches, Owner, Work};
 use crate::collapse::kit::names::{ANONYMOUS, FrameNames, NO_STACK};
@@ -15,6 +14,7 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{Context, Options, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
+use crate::unique::Unique;
 use crate::weight::Weight;
 
 /// The type of ranges that nest on their thread; those of another type begin and end on any.

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::bytes::{ByteOrder, Cursor};
 use super::tracepoint::TraceField;
+use crate::bytes::{ByteOrder, Cursor};
 
 /// The architecture of the machine that was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 //! Between the target of one branch and the place of the next, all code ran once: that counts instructions,
 //! as compilers want them, where samples of one address only tell where time went.
 
-use crate::bytes::U64s;
 use super::located::Mappings;
 use super::modules::{Kind, Modules, UNKNOWN};
 use super::process::AddressSpace;
 use super::raw_frame::RawFrame;
+use crate::bytes::U64s;
 use crate::collapse::Sink;
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable, Weights};

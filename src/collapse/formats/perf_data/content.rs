@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::attr::Attr;
-use crate::bytes::ByteOrder;
 use super::chunk::Slice;
 use super::record::{
     self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, Throttled, UserChain,
     kind,
 };
 use super::sample::{SampleBody, no_sample};
+use crate::bytes::ByteOrder;
 use crate::error::{Position, Result};
 
 /// A record of a [`Recording`](super::Recording). It owns its bytes, which are taken apart by

@@ -11,13 +11,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attr::{Arch, Attr, Event, TRACEPOINT, sample};
-use crate::bytes::{ByteOrder, Cursor};
 use super::content::Record;
 use super::reader::{RawRecord, Section};
 use super::record::{self, Header, SampleHead, kind};
 use super::sample::no_sample;
 use super::switch::SwitchLayout;
 use super::tracepoint;
+use crate::bytes::{ByteOrder, Cursor};
 use crate::error::{Error, Result};
 
 /// The first bytes of a recording from a little-endian machine.
@@ -210,7 +210,9 @@ impl Description {
                 self.sample_times =
                     times.filter(|&(first, last)| first > 0 && first <= last && last < u64::MAX);
             }
-            feature::HOSTNAME => self.host = Cursor::new(bytes, self.order).counted_text().map(<[u8]>::to_vec),
+            feature::HOSTNAME => {
+                self.host = Cursor::new(bytes, self.order).counted_text().map(<[u8]>::to_vec)
+            }
             feature::VERSION => {
                 self.version = Cursor::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
             }

@@ -95,7 +95,6 @@ use crate::threads::{self, Task};
 
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub use self::attr::Event;
-pub use crate::bytes::U64s;
 pub(crate) use self::code_files::CodeFiles;
 #[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
 pub(crate) use self::code_files::code_files;
@@ -105,6 +104,7 @@ pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, S
 pub use self::recording::Recording;
 pub use self::sample::{Registers, SampleBody};
 pub use self::time_order::InTimeOrder;
+pub use crate::bytes::U64s;
 
 const INFO: FormatInfo = FormatInfo {
     name: "perf-data",

@@ -73,10 +73,10 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use crate::bytes::ByteOrder;
     use super::super::chunk::{Pool, Slice};
     use super::super::record::Header;
     use super::*;
+    use crate::bytes::ByteOrder;
 
     fn record(time: u64) -> Record {
         let body = Slice::new(&Pool::default().share(vec![0; 16]), 0..16);

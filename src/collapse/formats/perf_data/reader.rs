@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use crate::bytes::{ByteOrder, Cursor};
 use super::chunk::{CHUNK, Chunk, Pool, Slice};
 use super::record::{Header, kind};
 use super::zstd::Inflater;
+use crate::bytes::{ByteOrder, Cursor};
 use crate::collapse::Progress;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{self, Reader};

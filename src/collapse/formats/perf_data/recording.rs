@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::attr::Event;
-use crate::bytes::ByteOrder;
 use super::chunk::CHUNK;
 use super::content::Record;
 use super::facts::header_facts;
 use super::header::{self, Description, FileKind};
 use super::reader::{self, ByteSource, RawRecords, read_section};
 use super::time_order::{InTimeOrder, placed_in};
+use crate::bytes::ByteOrder;
 use crate::error::{Error, Position, Result};
 use crate::input::{Input, Source};
 use crate::profile::Facts;

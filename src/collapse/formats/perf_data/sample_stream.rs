@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::alloc::{Allocation, Allocations};
 use super::attr::{Attr, sample};
-use crate::bytes::Cursor;
 use super::chunk::Slice;
 use super::content::{Content, Record};
 use super::deferred::DeferredChains;
@@ -21,6 +20,7 @@ use super::process::Processes;
 use super::record::{Mode, SampleHead, Switched, cookie_of, kind};
 use super::sample::{Counters, SampleBody, no_sample};
 use super::time_order::InTimeOrder;
+use crate::bytes::Cursor;
 use crate::collapse::kit::events::{CommonWeight, event_unit};
 use crate::collapse::{Listener, Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;

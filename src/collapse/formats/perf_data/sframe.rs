@@ -15,11 +15,9 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::bytes::{ByteOrder, Bytes};
-use crate::bytes::{ByteOrder, Cursor};
-use super::cfi::{How, Rule};
 use super::regs::{Cpu, Dump, Regs};
 use super::rule::{How, Rule};
+use crate::bytes::{ByteOrder, Cursor};
 use crate::symbolize::{Contents, Machine, Object};
 
 const MAGIC: u16 = 0xdee2;

@@ -1,10 +1,10 @@
 //! Switches of threads, out of the samples of `context-switches` and `sched:sched_switch`.
 
 use super::attr::{Attr, Event};
-use crate::number;
-use crate::bytes::{ByteOrder, Cursor};
 use super::sample::SampleBody;
+use crate::bytes::{ByteOrder, Cursor};
 use crate::input::lines;
+use crate::number;
 
 /// A thread leaves its processor, and perhaps another one takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

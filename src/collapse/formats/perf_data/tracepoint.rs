@@ -18,9 +18,9 @@
 
 use std::io::Write;
 
-use crate::number;
 use crate::bytes::{ByteOrder, Cursor};
 use crate::input::lines;
+use crate::number;
 
 /// The most fields of an event, and the longest value.
 const MOST: usize = 64;

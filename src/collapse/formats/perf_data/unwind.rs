@@ -125,9 +125,9 @@ fn by_trampoline(cpu: &Cpu, regs: &mut Regs, dump: &mut Dump<'_>) -> Option<()> 
 #[cfg(test)]
 mod tests {
     use super::super::attr::Arch;
-    use crate::bytes::{ByteOrder, Cursor};
     use super::super::sample::{Registers, SampleBody};
     use super::*;
+    use crate::bytes::{ByteOrder, Cursor};
 
     const SP: u64 = 0x7fff_0000;
 

@@ -5,8 +5,8 @@
 //! ```
 
 use super::event::EventLine;
-use crate::number;
 use crate::collapse::kit::tracepoint::{Labels, pairs};
+use crate::number;
 
 /// Puts the labels of an event line, whose whole text is `text`, into `labels`.
 pub(super) fn read(text: &[u8], line: &EventLine<'_>, labels: &mut Labels) {

@@ -17,10 +17,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::number;
 use crate::collapse::kit::perf_command::recorded_command;
 use crate::collapse::kit::text::split_digits;
 use crate::input::lines;
+use crate::number;
 use crate::profile::{Facts, fact};
 
 /// The line before and behind the header.

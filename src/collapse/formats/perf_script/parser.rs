@@ -14,7 +14,6 @@ use super::header::MARK;
 use super::lines;
 use super::overview::{Overview, first_and_last_time};
 use super::symbols::{Before, Symbols};
-use crate::number;
 use crate::collapse::kit::driver::{Parser, Place};
 use crate::collapse::kit::events::CommonWeight;
 use crate::collapse::kit::events::event_unit;
@@ -25,6 +24,7 @@ use crate::collapse::{Context, Options, Report, Sink, Value, ValueSelection};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::input::{Kept, trim_line_end};
+use crate::number;
 use crate::profile::Wants;
 use crate::weight::Weight;
 

@@ -17,7 +17,6 @@ use std::time::Duration;
 use super::event::{Layout, is_side_band, parse_event, time_of};
 use super::frame::{Frame, without_tab};
 use super::header::TextHeader;
-use crate::number;
 use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::{is_kernel, name_thread};
@@ -27,6 +26,7 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
+use crate::number;
 use crate::profile::Facts;
 use crate::weight::Weight;
 

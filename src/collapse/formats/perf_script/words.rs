@@ -1,7 +1,7 @@
 //! The words of an event line: numbers, threads, times, and where each ends.
 
-use crate::number;
 use crate::collapse::kit::text::split_digits;
+use crate::number;
 
 /// The end of the one event whose name holds a blank: `raw 0x1c2:`.
 pub(super) fn end_of_raw_event(text: &[u8]) -> Option<usize> {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::unique::Unique;
 use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::protobuf::{Content, Fields};
 use crate::collapse::{Options, Sink};
 use crate::folded::FrameId;
+use crate::unique::Unique;
 
 /// A frame by what it says of itself; parts that are not known are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::clocks::Clocks;
 use super::tables::Tables;
-use crate::number;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::protobuf::{Content, Fields, message, numbers};
 use crate::collapse::kit::spans::{Launch, Mark, Misplaced, Span, Spans};
@@ -22,6 +21,7 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{Context, Options, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::{FrameId, Interner, sanitize_frame};
+use crate::number;
 use crate::weight::Weight;
 
 /// The name of a slice that has none.
@@ -150,7 +150,8 @@ impl Slices {
             b'B' => self.begin(lane, time, name.unwrap_or(UNNAMED), category),
             b'X' => {
                 let end = time.saturating_add(legacy.duration.saturating_mul(1000));
-                let (frame, category) = (self.name_number(name.unwrap_or(UNNAMED)), self.name_number(category).0);
+                let (frame, category) =
+                    (self.name_number(name.unwrap_or(UNNAMED)), self.name_number(category).0);
                 let (begin, end) = (self.at(time), self.at(end));
                 let span = Span { begin, end, frame, category, launch: Launch::default() };
                 self.lanes.entry(lane).or_default().whole.push(span);

@@ -19,7 +19,6 @@
 
 use std::collections::HashMap;
 
-use crate::number;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
@@ -32,6 +31,7 @@ use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink,
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
+use crate::number;
 use crate::profile::Facts;
 use crate::weight::Weight;
 

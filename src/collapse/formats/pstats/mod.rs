@@ -14,9 +14,7 @@
 
 mod marshal;
 
-
 use self::marshal::{Id, Marshal, Object};
-use crate::unique::Unique;
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
@@ -24,6 +22,7 @@ use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::unique::Unique;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -70,7 +69,8 @@ impl Collapser for Pstats {
             e.at(Position { byte, ..Position::file(name.clone()) })
         })?;
         let mut names = FrameNames::default();
-        let frames: Vec<FrameId> = functions.keys.all().iter().map(|key| frame(key, &mut names, sink)).collect();
+        let frames: Vec<FrameId> =
+            functions.keys.all().iter().map(|key| frame(key, &mut names, sink)).collect();
         let (mut forest, nodes) = graph.stacks(&frames)?;
         let mut values = Values::single(options, "time", "ns");
         forest.samples(&[], nodes, sink, |stack, weight, sink| values.add(0, stack, weight, sink))?;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::frames::{Frame, Header};
 use super::symbols::Symbols;
-use crate::unique::Unique;
 use crate::bytes::{ByteOrder, Cursor, until_zero};
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps::{self, File};
@@ -19,6 +18,7 @@ use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::lines;
 use crate::profile::fact;
+use crate::unique::Unique;
 use crate::weight::Weight;
 
 /// The values and their units.
@@ -454,7 +454,8 @@ impl Recording {
         let passed = self.end.checked_sub(self.start).filter(|passed| *passed > 0);
         report.facts.duration = passed.map(Duration::from_nanos);
         report.facts.command = self.command.as_deref().and_then(fact);
-        if self.symbols.is_empty() && self.items.all().iter().any(|item| matches!(item, Item::Address { .. })) {
+        if self.symbols.is_empty() && self.items.all().iter().any(|item| matches!(item, Item::Address { .. }))
+        {
             report.note(
                 "the capture has no names of functions, which stand at its end: it is cut off, or was made with --no-decode",
             );

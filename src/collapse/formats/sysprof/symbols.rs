@@ -7,7 +7,6 @@
 
 use crate::bytes::{ByteOrder, Cursor, until_zero};
 
-
 /// The length of an entry.
 const ENTRY: usize = 32;
 

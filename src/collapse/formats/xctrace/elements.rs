@@ -6,7 +6,6 @@ use std::io::{self, BufRead, Read};
 use super::NO_THREAD;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::forest::Budget;
-use crate::number::hex;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::threads::Thread;
@@ -14,6 +13,7 @@ use crate::collapse::{Options, Sink};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{MAX_RECORD, Reader};
+use crate::number::hex;
 use crate::weight::Weight;
 
 /// An element that is open, or just closed.

@@ -13,8 +13,7 @@
 
 use std::collections::HashMap;
 
-use super::{ThreadKey, number};
-use super::trace::{ThreadKey, microseconds};
+use super::{ThreadKey, microseconds};
 use crate::collapse::kit::forest::{Forest, Node};
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
