@@ -26,6 +26,7 @@ const QUOTES: &[(&str, &str)] = &[
     ("/tests/perf_data/", "recordings of the project"),
     ("/inferno-", "the sources and tests of a reader of profiles quote them"),
     ("/src/collapse/", "the head of each reader shows the format, and its tests are recordings"),
+    ("/src/reading/", "its tests quote a recording"),
     ("/docs/", "the documentation shows formats"),
 ];
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 def search(expression, text):
     """Case is ignored unless the expression has a capital."""
-    return re.search(expression, text, 0 if re.search("[A-Z]", expression) else re.IGNORECASE)
+    return re.search(expression, text, 0 if any(c.isupper() for c in expression) else re.IGNORECASE)
 
 
 def marks(frame):

@@ -12,7 +12,7 @@ const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}";
 /** @type {Record<string, string>} */
 const POSIX = {
   alnum: "0-9A-Za-z", alpha: "A-Za-z", ascii: "\\0-\\x7f", blank: "\\t ", cntrl: "\\0-\\x1f\\x7f", digit: "0-9", graph: "!-~",
-  lower: "a-z", print: " -~", punct: "!-\\/:-@\\[-`\\{-~", space: "\\t\\n\\v\\f\\r ", upper: "A-Z", word: "0-9A-Za-z_", xdigit: "0-9A-Fa-f",
+  lower: "a-z", print: " -~", punct: "!-\\/:-@\\[-\\x60\\{-~", space: "\\t\\n\\v\\f\\r ", upper: "A-Z", word: "0-9A-Za-z_", xdigit: "0-9A-Fa-f",
 };
 
 /** Escapes that JavaScript has not, or understands as ASCII only.
