@@ -153,7 +153,7 @@ const NUMBERS: &[(&str, &str)] = &[
 ];
 
 /// More values than these are not listed in a message.
-const MOST_VALUES: usize = 12;
+const MOST_VALUES: usize = 40;
 
 /// An error of the command line as all messages are: what is wrong, and what to do, in one line.
 pub fn one_line(error: &Error) -> String {

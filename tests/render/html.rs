@@ -36,7 +36,7 @@ fn profiles_come_back_exactly() {
     }
     let invalid = b"\xff\xfe;\x00\x1b[31m 3\n";
     assert_eq!(there_and_back(&["--input-format", "folded"], invalid), invalid);
-    let long = [vec![b'x'; 1 << 20], b";y 1\n".to_vec()].concat();
+    let long = [b"a;".to_vec(), vec![b'x'; 1 << 20], b";y 1\n".to_vec()].concat();
     assert!(there_and_back(&[], &long) == long, "a name of a megabyte");
 }
 
