@@ -6,7 +6,7 @@ use super::writer::{Finished, Target, Writer};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Kind, Known, Place, Places, Visitor, WalkSummary, Weights};
 use crate::profile::value_in;
-use crate::tally::{Group, Tally};
+use crate::tally::{Cell, Group, Tally};
 use crate::weight::Weight;
 
 /// Adds up the rows of a table.
@@ -52,6 +52,12 @@ pub struct Row<'a> {
     pub total: Weights,
 }
 
+impl Row<'_> {
+    fn cell(&self) -> Cell<Weights> {
+        Cell { own: self.own, total: self.total }
+    }
+}
+
 impl Functions {
     /// Adds up rows of a group.
     pub fn new(by: Group) -> Self {
@@ -77,7 +83,7 @@ impl Functions {
         settings: &Settings,
         summary: &WalkSummary,
     ) -> Result<Vec<Row<'_>>> {
-        let shown = |(name, cells): (_, &[crate::tally::Cell<Weights>])| -> Result<Row<'_>> {
+        let shown = |(name, cells): (_, &[Cell<Weights>])| -> Result<Row<'_>> {
             let own = settings.shown_both(cells[0].own)?;
             Ok(Row { name, own, total: settings.shown_both(cells[0].total)? })
         };
@@ -86,8 +92,8 @@ impl Functions {
         rows.retain(|row| !row.total.is_zero());
         let usual = if summary.columns == Columns::Two { Sort::Change } else { Sort::Own };
         match sort.unwrap_or(usual) {
-            Sort::Own => rows.sort_by(|a, b| descending(a.own, b.own).then(descending(a.total, b.total))),
-            Sort::Total => rows.sort_by(|a, b| descending(a.total, b.total).then(descending(a.own, b.own))),
+            Sort::Own => rows.sort_by(|a, b| a.cell().hotter(&b.cell())),
+            Sort::Total => rows.sort_by(|a, b| a.cell().heavier(&b.cell())),
             Sort::Name => {}
             Sort::Change => {
                 let mut keyed = Vec::new();
@@ -100,11 +106,6 @@ impl Functions {
         }
         Ok(rows)
     }
-}
-
-/// The larger first; of differential input, after decides.
-fn descending(a: Weights, b: Weights) -> std::cmp::Ordering {
-    b.value.cmp(&a.value).then(b.before.cmp(&a.before))
 }
 
 /// After less before.

@@ -5,6 +5,8 @@
 
 mod group;
 
+use std::cmp::Ordering;
+
 use crate::error::Result;
 use crate::folded::{Interner, Weights};
 use crate::weight::Weight;
@@ -39,6 +41,23 @@ pub struct Cell<A = Weight> {
     pub own: A,
     /// The weight of the stacks through it.
     pub total: A,
+}
+
+impl Cell<Weights> {
+    /// The order of the hottest: by self weight, equals by total; of differential input, after
+    /// decides. Rows that are equal in both stand in the order of their names.
+    pub(crate) fn hotter(&self, other: &Self) -> Ordering {
+        larger_first(self.own, other.own).then_with(|| larger_first(self.total, other.total))
+    }
+
+    /// The order by total weight, equals by self weight.
+    pub(crate) fn heavier(&self, other: &Self) -> Ordering {
+        larger_first(self.total, other.total).then_with(|| larger_first(self.own, other.own))
+    }
+}
+
+fn larger_first(a: Weights, b: Weights) -> Ordering {
+    b.value.cmp(&a.value).then(b.before.cmp(&a.before))
 }
 
 /// Self and total weights by number, for one or more runs: where recursion is counted once.
@@ -215,6 +234,22 @@ impl<A: Amount> Tally<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hottest_are_in_the_order_of_the_shared_table() {
+        // The page is held against it too, in `tests/browser/hottest.test.js`.
+        let table = include_str!("../../tests/tally/hottest.json");
+        let table: Vec<serde_json::Value> = serde_json::from_str(table).unwrap();
+        let row = |one: &serde_json::Value| {
+            let weights = |key: &str| Weights::one(Weight::new(one[key].as_i64().unwrap().into()));
+            (one["name"].as_str().unwrap().to_owned(), Cell { own: weights("self"), total: weights("total") })
+        };
+        let expected: Vec<_> = table.iter().map(row).collect();
+        let mut rows = expected.clone();
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        rows.sort_by(|a, b| a.1.hotter(&b.1));
+        assert_eq!(rows, expected);
+    }
 
     #[test]
     fn recursion_is_counted_once() {

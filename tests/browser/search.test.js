@@ -46,7 +46,7 @@ test("matches take the search colour, and give it back", async () => {
 
 test("after a zoom the share is that of the zoomed part", async () => {
   const page = await show(draw(small));
-  await searchFor(page, "^re");
+  await searchFor(page, "(?-i)^re");
   assert.equal(await says(page, "matched"), "Matched: 10.0%");
   await click(page, "parse");
   assert.equal(await says(page, "matched"), matchedShare(small, /^re/, "main;parse"));

@@ -227,7 +227,7 @@ test("threads are listed, the heaviest first, and several can be chosen", async 
   await page.check('#threads label:has-text("cron") input');
   await settled(page);
   assert.equal((await box(page, "all")).weight, 6);
-  assert.match(await text(page, "chips"), /fg-filter -e '\^nginx\(;\|\$\)' -e '\^cron\(;\|\$\)' out\.folded/);
+  assert.match(await text(page, "chips"), /fg-filter -e '\(\?-i\)\^nginx\(;\|\$\)' -e '\(\?-i\)\^cron\(;\|\$\)' out\.folded/);
   await page.click('#threads button:has-text("All")');
   await settled(page);
   assert.equal((await box(page, "all")).weight, 16);

@@ -355,12 +355,8 @@ impl App {
         };
         match self.order {
             Order::Name => {}
-            Order::Own => {
-                rows.sort_by_key(|n| std::cmp::Reverse((of(n).weight.own.value, of(n).weight.total.value)))
-            }
-            Order::Total => {
-                rows.sort_by_key(|n| std::cmp::Reverse((of(n).weight.total.value, of(n).weight.own.value)))
-            }
+            Order::Own => rows.sort_by(|a, b| of(a).weight.hotter(&of(b).weight)),
+            Order::Total => rows.sort_by(|a, b| of(a).weight.heavier(&of(b).weight)),
             Order::Change => {
                 rows.sort_by_key(|n| {
                     std::cmp::Reverse((change(of(n).weight.own), change(of(n).weight.total)))

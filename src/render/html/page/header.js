@@ -9,7 +9,7 @@ import { changeColour, css, insignificant } from "./colour.js";
 import { byId, make, swatch } from "./dom.js";
 import { shorterForms } from "./short.js";
 import { atOnce } from "./steps.js";
-import { functions } from "./table.js";
+import { functions, hotter } from "./table.js";
 
 /** The number of functions that are named. */
 const HOTTEST = 3;
@@ -64,7 +64,7 @@ function showAnswer(app) {
     const all = whole.total[0];
     const share = (/** @type {number} */ weight) => `${((100 * weight) / all).toFixed(1)}%`;
     const heaviest = (/** @type {Float64Array} */ weights) => rows.filter(({ id }) => weights[id] > 0)
-      .sort((a, b) => weights[b.id] - weights[a.id] || a.id - b.id).slice(0, HOTTEST).filter(({ id }, n) => n === 0 || weights[id] >= LEAST_NAMED * all);
+      .map((row) => ({ id: row.id, row, name: names.texts[row.id], self: weights[row.id], total: row.total })).sort(hotter).map(({ row }) => row).slice(0, HOTTEST).filter(({ id }, n) => n === 0 || weights[id] >= LEAST_NAMED * all);
     const hottest = heaviest(own);
     const callers = hottest.length && own[hottest[0].id] > NEARLY_ALL * all ? callersOf(model, hottest[0].id) : null;
     line.replaceChildren(make("b", {}, "Hottest"), ...(callers ? hottest.slice(0, 1) : hottest).map((row) => link(row, share(own[row.id]))));

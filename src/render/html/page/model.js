@@ -15,7 +15,8 @@ import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
 import { matching, measure } from "./search.js";
-import { functions } from "./table.js";
+import { atOnce } from "./steps.js";
+import { functions, hotter } from "./table.js";
 import { chartOf } from "./time_order.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
 
@@ -197,7 +198,7 @@ function chartFor({ memo, times, whole }, names, state) {
   return memo.get("chart", [state.threads.join("\n"), range.join()], () => chartOf(times, whole, names, times.heaviest(state.threads, range), range));
 }
 
-/** The function that a state names, or the heaviest one.
+/** The function that a state names, or the hottest one.
  * @param {Memo} memo
  * @param {import("./types.js").Names} names
  * @param {Tree} tree
@@ -207,7 +208,7 @@ function focusOf(memo, names, tree, { focus }) {
     if (focus) {
       for (let id = 0; id < names.texts.length; id++) if (id !== names.all && names.key(id) === focus) return id;
     }
-    return heaviest(tree, names);
+    return hottest(tree, names);
   });
 }
 
@@ -223,15 +224,10 @@ function* setWidthsOnce(tree, widths) {
   widthsOf.set(tree, widths);
 }
 
-/** The function that weighs most itself; -1 when none weighs anything.
+/** The hottest function; -1 when none weighs anything.
  * @param {Tree} tree
  * @param {import("./types.js").Names} names */
-function heaviest(tree, names) {
-  const weights = new Float64Array(names.texts.length);
-  for (let i = 1; i < tree.n; i++) weights[tree.name[i]] += tree.self[i] + (tree.before ? tree.before[i] : 0);
-  let best = -1;
-  weights.forEach((weight, id) => {
-    if (id !== names.other && weight > (best < 0 ? 0 : weights[best])) best = id;
-  });
-  return best;
+function hottest(tree, names) {
+  const rows = atOnce(functions(tree, names.texts.length)).filter(({ id, self, before }) => id !== names.other && (self > 0 || before > 0));
+  return rows.map(({ id, self, total }) => ({ id, self, total, name: names.texts[id] })).sort(hotter)[0]?.id ?? -1;
 }

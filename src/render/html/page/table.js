@@ -62,6 +62,15 @@ export function totalsByName({ n, name, end, total, totalBefore }, names) {
   return { after, before };
 }
 
+/** @typedef {{ name: string, self: number, total: number }} Heat */
+
+/** The order of the hottest, that of `src/tally`: by self weight, then by total, then by name.
+ * @param {Heat} a
+ * @param {Heat} b */
+export function hotter(a, b) {
+  return b.self - a.self || b.total - a.total || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+}
+
 /** The columns to sort by. */
 export const COLUMNS = /** @type {const} */ (["name", "self", "total", "stacks", "change", "selfChange"]);
 
@@ -81,8 +90,10 @@ export function sortRows(rows, column, change, show) {
     return row.total;
   };
   const byName = (/** @type {Row} */ a, /** @type {Row} */ b) => (show(a.id) < show(b.id) ? -1 : show(a.id) > show(b.id) ? 1 : a.id - b.id);
+  // Equals of self weight by total, and of total by self weight.
+  const other = (/** @type {Row} */ row) => (key === "self" ? row.total : row.self);
   const keyed = rows.map((row) => ({ row, value: key === "name" ? 0 : value(row) }));
-  keyed.sort((a, b) => (key === "name" ? byName(a.row, b.row) : b.value - a.value || byName(a.row, b.row)));
+  keyed.sort((a, b) => (key === "name" ? 0 : b.value - a.value || other(b.row) - other(a.row)) || byName(a.row, b.row));
   if (ascending) keyed.reverse();
   return keyed.map(({ row }) => row);
 }
