@@ -53,7 +53,7 @@ impl CallGraph {
         if let Some(&id) = self.ids.get(name) {
             return id;
         }
-        let id = u32::try_from(self.names.len()).expect("four thousand million names do not fit in memory");
+        let id = u32::try_from(self.names.len()).expect("4 billion names do not fit in memory");
         self.ids.insert(name.into(), id);
         self.names.push(name.into());
         id

@@ -167,7 +167,7 @@ impl IdTable {
         loop {
             let slot = &mut self.slots[at];
             if slot.id == 0 {
-                let id = u32::try_from(next + 1).expect("four thousand million keys do not fit in memory");
+                let id = u32::try_from(next + 1).expect("4 billion keys do not fit in memory");
                 *slot = Slot { hash, check, id };
                 self.used += 1;
                 return None;

@@ -132,7 +132,7 @@ impl Settings {
         self
     }
 
-    /// Other colours of the same palette; 0 is none.
+    /// Other colours of the same palette; 0 stands for none.
     pub fn seed(mut self, seed: u32) -> Self {
         self.picture.colours.seed = seed;
         self

@@ -16,7 +16,7 @@ pub(super) struct Intervals<T> {
 #[derive(Debug)]
 struct Interval<T> {
     end: u64,
-    /// One more than the number of the nearest open one; 0 is none.
+    /// One more than the number of the nearest open one; 0 stands for none.
     around: u32,
     value: T,
 }

@@ -195,7 +195,7 @@ fn threads_that_were_kept_apart_come_back() {
 fn fractions_are_refused_where_there_are_none() {
     let run = run(&["--format", "pprof"], "a 1.5\n");
     assert_eq!((run.status, run.stdout.len()), (2, 0));
-    assert!(run.stderr.contains("and 1.5 is none; see --factor"), "{}", run.stderr);
+    assert!(run.stderr.contains("and 1.5 is not one; see --factor"), "{}", run.stderr);
 }
 
 /// Two threads of `perf script`, a sample every 10 ms, with a gap of 80 ms.

@@ -106,7 +106,7 @@ struct Imports {
 }
 
 impl Imports {
-    /// Reads a line; `false` if it is none of the format's.
+    /// Reads a line; `false` if it is not one of the format's.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         match Line::parse(line) {
             _ if line.is_empty() => {}

@@ -100,7 +100,7 @@ struct Recording<'o> {
 }
 
 impl Recording<'_> {
-    /// Adds a sample; `false` if it is none.
+    /// Adds a sample; `false` if it is not one.
     fn sample(&mut self, line: &Json, values: &mut Values, sink: &mut dyn Sink) -> Result<bool> {
         let Some(trace) = line.as_array().or_else(|| line["trace"].as_array()) else { return Ok(false) };
         Budget::default().check(trace.len())?;

@@ -86,7 +86,7 @@ struct Profile {
 }
 
 impl Profile {
-    /// Reads a line; `false` if it is none of the format's.
+    /// Reads a line; `false` if it is not one of the format's.
     fn line(&mut self, line: &[u8], options: &Options, sink: &mut dyn Sink) -> Result<bool> {
         if let Some(interval) = interval(line) {
             self.interval = Some(interval);
@@ -114,7 +114,7 @@ impl Profile {
         Ok(true)
     }
 
-    /// The frames of a sample, leaf first; `None` if it is none.
+    /// The frames of a sample, leaf first; `None` if it is not one.
     fn stack(&mut self, mut rest: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<Vec<FrameId>> {
         let mut frames = Vec::new();
         let mut place: Option<(&[u8], u32)> = None;

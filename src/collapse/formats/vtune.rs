@@ -122,7 +122,7 @@ impl Tree {
         })
     }
 
-    /// Reads a row; `false` if it is none.
+    /// Reads a row; `false` if it is not one.
     fn row(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         let cells = cells(line, self.columns.delimiter);
         let name = cells[0].trim_ascii_start();

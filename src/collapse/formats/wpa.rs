@@ -119,7 +119,7 @@ impl Table {
         Ok(Table { columns, values, names: FrameNames::default(), budget: Budget::default() })
     }
 
-    /// Reads a row; `false` if it is none.
+    /// Reads a row; `false` if it is not one.
     fn row(&mut self, line: &[u8], options: &Options, sink: &mut dyn Sink) -> Result<bool> {
         let cells = cells(line, b',');
         let cell =

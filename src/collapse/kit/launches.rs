@@ -27,7 +27,7 @@ pub struct Owner {
 pub struct Work {
     /// Its process, and the queue or stream of a device that it was in.
     pub owner: Owner,
-    /// The number of the call that launched it; 0 is none.
+    /// The number of the call that launched it; 0 stands for none.
     pub correlation: u64,
     pub begin: u64,
     pub end: u64,

@@ -73,7 +73,7 @@ impl<T: Copy> Runs<T> {
     }
 
     fn push(&mut self, run: &[T]) -> u32 {
-        let id = u32::try_from(self.len()).expect("four thousand million entries do not fit in memory");
+        let id = u32::try_from(self.len()).expect("4 billion entries do not fit in memory");
         self.values.extend_from_slice(run);
         self.ends.push(self.values.len());
         id

@@ -30,7 +30,7 @@ impl Rounding {
 fn fits(value: Weight) -> Result<i64> {
     let whole = value.in_steps(0).ok().and_then(|whole| i64::try_from(whole).ok());
     whole.ok_or_else(|| {
-        let what = format!("the format holds whole numbers of 64 bits, and {value} is none");
+        let what = format!("the format holds whole numbers of 64 bits, and {value} is not one");
         ErrorKind::Setting { what }.into()
     })
 }

@@ -157,7 +157,7 @@ impl Tables {
             for (column, value) in before.into_iter().chain([weights.value]).enumerate() {
                 if value.decimals() > 0 {
                     let what =
-                        format!("OTLP holds whole numbers of 64 bits, and {value} is none; see --factor");
+                        format!("OTLP holds whole numbers of 64 bits, and {value} is not one; see --factor");
                     return Err(ErrorKind::Setting { what }.into());
                 }
                 tables.add(stack, labels, column, value)?;

@@ -336,5 +336,5 @@ impl Visitor for Layout {
 }
 
 fn index(n: usize) -> u32 {
-    u32::try_from(n).expect("four thousand million frames do not fit in memory")
+    u32::try_from(n).expect("4 billion frames do not fit in memory")
 }

@@ -111,7 +111,7 @@ fn count(weight: Weight, period: Option<Weight>) -> Result<u64> {
     });
     samples.or_else(|| whole(weight)).ok_or_else(|| {
         let what =
-            format!("a profile for compilers counts in whole numbers of 64 bits, and {weight} is none");
+            format!("a profile for compilers counts in whole numbers of 64 bits, and {weight} is not one");
         ErrorKind::Setting { what }.into()
     })
 }

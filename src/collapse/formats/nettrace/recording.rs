@@ -367,7 +367,7 @@ impl Recording {
         self.columns[column].trie.add_from(path, Weight::new(weight.into()), Some(time), number)
     }
 
-    /// The path of a stack of a thread in a column; 0 is none.
+    /// The path of a stack of a thread in a column; 0 stands for none.
     fn path(&mut self, column: usize, stack: u32, owner: u32) -> PathId {
         if let Some(path) = self.paths.get(&(column, stack, owner)) {
             return *path;

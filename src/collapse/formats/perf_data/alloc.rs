@@ -54,7 +54,7 @@ pub(super) struct Allocation {
     number: u64,
     /// The mean number of bytes from one sample to the next.
     mean: u64,
-    /// The numbers of samples that were released; 0 is none.
+    /// The numbers of samples that were released; 0 stands for none.
     released: [u64; 4],
 }
 

@@ -216,7 +216,7 @@ impl Recording {
         Ok(Some(()))
     }
 
-    /// Adds a sample of a stack by its number; 0 is none.
+    /// Adds a sample of a stack by its number; 0 stands for none.
     fn sample(&mut self, id: u64, stack: u64, sample: Sampled) -> Result<()> {
         let value = Value::new("samples", "samples");
         let known = |sequence: &Sequence| sequence.paths.get(&(stack, sample.thread)).copied();

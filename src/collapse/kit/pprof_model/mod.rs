@@ -26,7 +26,7 @@ const FRAMES_COMMENT: &[u8] = b"folded stacks, written by fg-render";
 /// The origin of a sample.
 #[derive(Default)]
 pub struct Location {
-    /// The number of the mapping; 0 is none.
+    /// The number of the mapping; 0 stands for none.
     pub mapping: u64,
     pub address: u64,
     pub is_folded: bool,
@@ -37,7 +37,7 @@ pub struct Location {
 /// A function in a location, and the line there.
 #[derive(Clone, Copy, Default)]
 pub struct FunctionLine {
-    /// The number of the function; 0 is none.
+    /// The number of the function; 0 stands for none.
     pub function: u64,
     pub line: i64,
     pub column: i64,
@@ -376,7 +376,7 @@ impl Model {
         location.lines.iter().map(name).collect()
     }
 
-    /// The function of a number; 0 is none.
+    /// The function of a number; 0 stands for none.
     fn function(&self, id: u64) -> Result<Function> {
         match self.functions.get(&id) {
             Some(function) => Ok(*function),

@@ -10,7 +10,7 @@ use crate::table::{TABLE, with_table};
 use crate::thread::{RELEASED, Report, state};
 use crate::trigger::TRIGGER;
 
-/// Notes a sample, whose registers are then in the thread's report. Returns false if it is none after all.
+/// Notes a sample, whose registers are then in the thread's report. Returns false if it is not one after all.
 pub(crate) fn note(address: usize, size: usize, mean: u64) -> bool {
     let noted = with_table(|table| {
         let number = table.last + 1;

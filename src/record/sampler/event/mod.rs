@@ -131,7 +131,7 @@ impl Event {
         let event = Event::parse(text)?;
         if filter.is_some() && event.kind != TRACEPOINT {
             return Err(format!(
-                "--filter is for tracepoints such as sched:sched_switch, and {text} is none"
+                "--filter is for tracepoints such as sched:sched_switch, and {text} is not one"
             ));
         }
         Ok(Event { filter: filter.map(str::to_owned), ..event })
