@@ -62,7 +62,7 @@ impl Pattern {
     /// Compiles expressions; without any, nothing is matched.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] names the mistake in an expression, or says it is too large.
+    /// [`ErrorKind::Setting`](crate::ErrorKind::Setting) names the mistake in an expression, or says it is too large.
     pub fn new<S: AsRef<str>>(expressions: &[S], options: PatternOptions) -> Result<Pattern> {
         let syntax = if options.fixed { Syntax::Plain } else { Syntax::Regex };
         let hirs: Result<Vec<Hir>> =

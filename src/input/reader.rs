@@ -114,7 +114,7 @@ impl Reader {
         if read < N { Err(self.too_early(N as u64, read)) } else { Ok(bytes) }
     }
 
-    /// The next number of seven bits a byte: [`crate::bytes::varint`].
+    /// The next number of seven bits a byte, as protocol buffers have it.
     ///
     /// # Errors
     /// The system's or a decoder's, an end that comes too early, and a number of more than 64 bits.

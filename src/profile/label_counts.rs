@@ -51,7 +51,7 @@ impl Profile {
     }
 
     /// The labels of the single samples: those that all formats have first, the others by name. The
-    /// profile has to be read with [`ReadOptions::samples`](super::ReadOptions::samples).
+    /// profile has to be read with [`ReadOptions::samples`](crate::ReadOptions::samples).
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].

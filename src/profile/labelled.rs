@@ -86,7 +86,7 @@ impl Profile {
     /// lasted (waits, calls) are divided among the buckets of time that it spans; the parts add up to
     /// them exactly. A sample without a label has it without a value: `endpoint=`.
     ///
-    /// The profile has to be read with [`ReadOptions::samples`](super::ReadOptions::samples); the
+    /// The profile has to be read with [`ReadOptions::samples`](crate::ReadOptions::samples); the
     /// result has no single samples.
     ///
     /// # Errors

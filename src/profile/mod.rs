@@ -119,7 +119,7 @@ impl Profile {
         &self.places
     }
 
-    /// The single samples, if the reader was asked for them: see [`ReadOptions::samples`].
+    /// The single samples, if the reader was asked for them: see [`ReadOptions::samples`](crate::ReadOptions::samples).
     pub fn samples(&self) -> &Samples {
         &self.samples
     }

@@ -13,7 +13,7 @@ impl Profile {
     /// The profile with the numbers of a label as weights. Comes with the number of samples that were
     /// left out because they have no such number.
     ///
-    /// The profile has to be read with [`ReadOptions::samples`](super::ReadOptions::samples).
+    /// The profile has to be read with [`ReadOptions::samples`](crate::ReadOptions::samples).
     ///
     /// # Errors
     /// [`ErrorKind::Setting`] if no sample has a number under this key; [`ErrorKind::Overflow`].

@@ -97,7 +97,8 @@ impl<'a> Pprof<'a> {
         match shown.in_steps(0).ok().and_then(|whole| i64::try_from(whole).ok()) {
             Some(whole) => Ok(whole as u64),
             None => {
-                let what = format!("pprof holds whole numbers of 64 bits, and {shown} is not one; see --factor");
+                let what =
+                    format!("pprof holds whole numbers of 64 bits, and {shown} is not one; see --factor");
                 Err(ErrorKind::Setting { what }.into())
             }
         }

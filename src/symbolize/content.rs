@@ -30,6 +30,8 @@ impl From<Vec<u8>> for Bytes {
 }
 
 /// The content of a file.
+// Bundles are written where the system's own sampler records.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 #[derive(Debug)]
 pub(crate) enum Content {
     /// An open file: it may have no name any more.
@@ -38,6 +40,7 @@ pub(crate) enum Content {
     Bytes(Bytes),
 }
 
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 impl Content {
     /// The number of bytes.
     pub fn len(&self) -> u64 {

@@ -150,7 +150,9 @@ fn those_of_the_tutorial_run() {
 
 #[test]
 fn those_of_the_reference_run() {
-    for page in ["docs/agents.md", "docs/folded.md", "docs/installing.md", "docs/outputs.md", "docs/reading.md"] {
+    for page in
+        ["docs/agents.md", "docs/folded.md", "docs/installing.md", "docs/outputs.md", "docs/reading.md"]
+    {
         run_page(page);
     }
 }

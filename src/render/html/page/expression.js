@@ -42,7 +42,7 @@ function escaped(token, inClass) {
   } else if (/[dDsSanrtfv]/.test(mark)) {
     return ESCAPES[mark];
   }
-  if (!/[!-/:-@[-`{-~]/.test(mark) || (inClass && /[<>]/.test(mark))) refuse(token);
+  if (!/[!-/:-@[-\x60{-~]/.test(mark) || (inClass && /[<>]/.test(mark))) refuse(token);
   return /[\^$\\.*+?()[\]{}|/]/.test(mark) || (inClass && mark === "-") ? token : mark;
 }
 
