@@ -189,9 +189,18 @@ pub fn one_line(error: &Error) -> String {
     let hint = match (tips.is_empty(), few) {
         (false, _) => tips.join("; "),
         (true, Some(values)) => format!("it is one of {values}"),
-        (true, None) => "see --help".to_owned(),
+        (true, None) => format!("see {}--help", subcommand(&rendered)),
     };
     format!("{what}; {hint}")
+}
+
+/// The program and its subcommand, by the line of its usage: `fg-record check `. Empty without a subcommand.
+fn subcommand(rendered: &str) -> String {
+    let usage =
+        rendered.lines().find_map(|line| line.trim_start().strip_prefix("Usage: ")).unwrap_or_default();
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    let words: Vec<&str> = usage.split_whitespace().take_while(is_name).collect();
+    if words.len() > 1 { format!("{} ", words.join(" ")) } else { String::new() }
 }
 
 /// Returns true if fg-record was not told what to record.
