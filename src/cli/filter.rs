@@ -85,7 +85,7 @@ pub struct Filter {
     ///
     /// In PATTERN and in the expressions of operations. Without it they are the same unless the
     /// expression has a capital letter: `alloc` finds Alloc and alloc, `Alloc` does not find alloc.
-    /// What --rename replaces is found by exact case.
+    /// Text that --rename replaces is found by exact case.
     #[arg(short, long, overrides_with = "case_sensitive")]
     pub ignore_case: bool,
     /// Tell upper and lower case apart, also without a capital letter

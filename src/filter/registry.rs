@@ -210,7 +210,7 @@ impl Op {
 
     /// Sets the meaning of upper and lower case in its expression.
     ///
-    /// What [`Op::rename`] replaces is found by exact case, unless case is [`Case::Ignored`].
+    /// Text that [`Op::rename`] replaces is found by exact case, unless case is [`Case::Ignored`].
     pub fn case(mut self, case: Case) -> Op {
         self.options.case = case;
         self

@@ -18,7 +18,7 @@ const DEEP: usize = 2_000;
 /// done for the first value at each end of a path, in the smallest recording of a format that has it,
 /// and with fewer values where that is a large one ([`ENOUGH`]).
 const ALL: &str = "FG_ALL_VALUES";
-/// So many bytes of a recording and its changed copies take less than a second in a debug build.
+/// The bytes of a recording whose changed copies take less than a second in a debug build.
 const ENOUGH: usize = 6_000_000;
 
 #[test]

@@ -227,7 +227,7 @@ fn a_header_of_any_facts_adds_no_line() {
 }
 
 impl Outputs {
-    /// What is wrong with it, if anything.
+    /// The fault that was found, if there is one.
     fn complaint(&self) -> Option<String> {
         let found = match self.format {
             "markdown" => markdown_fault(&self.text),
