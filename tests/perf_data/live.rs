@@ -12,8 +12,9 @@ use super::installed::works;
 /// The minimum share of the weight with the same stack, in percent. Differences seen on glibc 2.36
 /// with perf 6.1: functions that perf takes for the next one, when a call that does not return
 /// ends them; the callers of `clone3` in a thread just made, which libunwind does not find; names
-/// of indirect functions' PLT stubs.
-const SAME: f64 = 99.0;
+/// of indirect functions' PLT stubs. Usually it is above 99; on a busy machine more samples are of threads
+/// just made (97.75 was seen), and a stack that is wrong by rule costs more than a tenth.
+const SAME: f64 = 95.0;
 
 const C: &str = r#"
 #include <stdio.h>
