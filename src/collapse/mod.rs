@@ -414,7 +414,7 @@ fn collapse_input(
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use crate::collapse::*;
+    use super::*;
     use crate::folded::StackTable;
 
     /// Collapses bytes; the report as well.
