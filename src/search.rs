@@ -3,7 +3,7 @@
 //! An expression has the syntax of the `regex` crate and matches anywhere in a name. Case is ignored
 //! unless the expression has a capital letter. The viewers cannot call this code:
 //! `render/html/page/expression.js` says the same in JavaScript, and both are held against
-//! `tests/fixtures/search/cases.json`.
+//! `tests/search/cases.json`.
 
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
