@@ -14,7 +14,7 @@ use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::{head_lines, is_folded};
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, parse_line, settle_columns};
@@ -57,7 +57,7 @@ impl Collapser for Folded {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -72,13 +72,13 @@ impl Collapser for Folded {
         // Labels are in the header, which one thread has to have read before the others begin.
         let labels = if sink.wants().contexts { first.labels.clone() } else { Vec::new() };
         let is_timed = labels.iter().any(|key| key == TIME);
-        let threads = if labels.is_empty() { options.threads } else { 1 };
+        let threads = if labels.is_empty() { reading.threads } else { 1 };
         let new = || FoldedLines {
             labels: labels.clone(),
             zero: first.time_zero.map_or(0, |zero| zero.as_nanos() as u64),
             times: HashMap::new(),
             columns,
-            count: options.count.then(|| (SampleCount::default(), first.clone())),
+            count: reading.count.then(|| (SampleCount::default(), first.clone())),
             unit: first.unit.clone(),
             ids: Vec::new(),
             total: ValueTotal { kept: true, ..ValueTotal::default() },
@@ -88,7 +88,7 @@ impl Collapser for Folded {
         let mut of_threads = Report::default();
         driver::run_lines(input, threads, new, sink, &mut of_threads)?;
         let mut parts = of_threads.parts;
-        if let Some(other) = parts.iter().find(|part| options.count && part.period != first.period) {
+        if let Some(other) = parts.iter().find(|part| reading.count && part.period != first.period) {
             let found = other.period.map_or_else(|| "none".to_owned(), |period| period.to_string());
             return Err(Error::malformed(
                 "one period in all of the text, to count samples by it; --count each part by itself",
@@ -223,6 +223,7 @@ fn has_header(head: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
 
     #[test]
     fn is_told_from_other_text() {
@@ -252,7 +253,7 @@ mod tests {
         let mut table = crate::folded::StackTable::default();
         let mut report = Report::default();
         let options = Options { count: true, ..Options::default() };
-        Folded.collapse(Source::bytes(text).open()?, &options, &mut table, &mut report)?;
+        Folded.collapse(Source::bytes(text).open()?, &Reading::alone(&options), &mut table, &mut report)?;
         let mut out = Vec::new();
         table.write(&mut out)?;
         Ok((String::from_utf8(out).unwrap(), report))

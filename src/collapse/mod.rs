@@ -13,20 +13,16 @@ pub mod format_info;
 pub(crate) mod formats;
 pub(crate) mod kit;
 mod known_unsupported;
+mod options;
 #[cfg(feature = "collapse")]
 pub mod recorders;
 pub mod registry;
 mod report;
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Kept, Source};
 use crate::profile::Facts;
 use crate::profile::scaled::Scaled;
-#[cfg(feature = "perf-data")]
-use crate::symbolize::{Answered, Debuginfod, Search};
 use crate::weight::Weight;
 
 pub use crate::profile::{Context, Sink};
@@ -35,6 +31,7 @@ pub use format_info::{ContextInfo, FormatInfo};
 pub use formats::perf_data;
 pub use kit::clean_symbol;
 pub use kit::values::{self, Value, ValueSelection, ValueTotal};
+pub use options::{Listener, Options, Progress, Reading};
 pub use report::Report;
 
 /// The certainty of a collapser that an input is of its format.
@@ -74,100 +71,10 @@ pub trait Collapser: Sync {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()>;
-}
-
-/// The options of a collapser.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Append the process to the thread's frame: `comm-PID`.
-    pub pid: bool,
-    /// Append process and thread to the thread's frame: `comm-PID/TID`.
-    pub tid: bool,
-    /// Mark kernel frames `_[k]`.
-    pub kernel: bool,
-    /// Mark frames of just-in-time compiled code `_[j]`.
-    pub jit: bool,
-    /// Mark inlined frames `_[i]`.
-    pub inline: bool,
-    /// Show the address of frames without a name: `[libc.so.6 <7f01>]`.
-    pub addrs: bool,
-    /// Append the source line to a frame, where the input has it: `main (orders.c:12)`.
-    pub srcline: bool,
-    /// Leave out the functions that a compiler has put into others, where debug information has
-    /// them.
-    pub no_inline: bool,
-    /// The folder of the recorded system's files, if they are not in `/`.
-    pub symfs: Option<PathBuf>,
-    /// The servers that are asked for programs and debug information which are not there.
-    #[cfg(feature = "perf-data")]
-    pub debuginfod: Option<Debuginfod>,
-    /// Drop the frames rootward of these.
-    pub skip_after: Vec<Vec<u8>>,
-    /// The values of the recording to keep: perf's events, pprof's sample types.
-    pub values: ValueSelection,
-    /// Name the thread in a root frame; `None` does as the producer's own tools do.
-    pub threads_as_frames: Option<bool>,
-    /// Count samples, whatever they weigh.
-    pub count: bool,
-    /// Leave out waits that are shorter, of time off the processor.
-    pub min_wait: Duration,
-    /// True if this program has just made the recording: the recorded processes may still run, and
-    /// notes advise how to record again, not how to read with other options.
-    pub just_recorded: bool,
-    /// The number of threads to use; 0 is the number of processors.
-    pub threads: usize,
-    /// The listener that is told of the progress of a long run.
-    pub progress: Option<Listener>,
-}
-
-#[cfg(feature = "perf-data")]
-impl Options {
-    /// The places to look for the files of a recording.
-    pub(crate) fn search(&self) -> Search {
-        Search { debuginfod: self.debuginfod.clone(), ..Search::of_system(self.symfs.clone()) }
-    }
-
-    /// Reports what the servers had, once.
-    pub(crate) fn report_servers(&self, report: &mut Report) {
-        let Some(answered) = self.debuginfod.as_ref().and_then(Debuginfod::take_result) else { return };
-        let Answered { asked, found, gave_up } = answered;
-        if let Some(why) = gave_up {
-            report.note(format!("debuginfod was not asked for all names: {why}"));
-        } else if found == 0 && asked > 0 {
-            report.note(format!(
-                "the servers of debuginfod have none of {asked} files that they were asked for"
-            ));
-        }
-        report.details.push(format!("debuginfod: {found} of {asked} files"));
-    }
-}
-
-/// A listener to the progress of a long run.
-#[derive(Clone, Copy, Debug)]
-pub struct Listener(pub fn(Progress));
-
-impl PartialEq for Listener {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::fn_addr_eq(self.0, other.0)
-    }
-}
-
-impl Eq for Listener {}
-
-/// The progress of a long run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Progress {
-    /// The bytes that have been read, and the bytes of the whole input if that is known.
-    Bytes(u64, Option<u64>),
-    /// The places in code that have been named, and all that there are.
-    Symbols(u64, u64),
-    /// The recordings of a folder that have been read, and all that there are.
-    Files(u64, u64),
 }
 
 /// The most values that a message names.
@@ -312,26 +219,13 @@ fn collapse_all(
             }
             again.push(Again { source: source.clone(), kept });
         }
-        let first = report.first_value.take();
-        let of_this = collapse_part(&source, format, options, sink, first, sources.len() > 1)?;
+        let first_value = report.first_value.clone();
+        let reading = Reading { options, first_value, is_one_of_several: sources.len() > 1 };
+        let of_this = collapse_weighted(&source, format, &reading, sink)?;
         report.take_part(of_this, &mut parts, (source.name(), source.factor()), options)?;
     }
-    report.facts = Facts::merged(&parts);
+    report.merge_facts(&parts);
     Ok(())
-}
-
-/// Collapses one of the inputs of a profile. `first_value` is the value that earlier inputs have settled on.
-fn collapse_part(
-    source: &Source,
-    format: Option<&'static dyn Collapser>,
-    options: &Options,
-    sink: &mut dyn Sink,
-    first_value: Option<Vec<u8>>,
-    is_one_of_several: bool,
-) -> Result<Report> {
-    let mut of_this = Report { first_value, is_one_of_several, ..Report::default() };
-    collapse_weighted(source, format, options, sink, &mut of_this)?;
-    Ok(of_this)
 }
 
 /// Collapses one of the inputs of a profile whose parts are added up later. It may be without samples.
@@ -343,37 +237,27 @@ pub(crate) fn collapse_for_sum(
     sink: &mut dyn Sink,
     first_value: Option<Vec<u8>>,
 ) -> Result<Report> {
-    let part = collapse_part(source, format, options, sink, first_value, true)?;
+    let reading = Reading { options, first_value, is_one_of_several: true };
+    let part = collapse_weighted(source, format, &reading, sink)?;
     sink.flush()?;
     let (mut report, mut facts) = (Report::default(), Vec::new());
     report.take_part(part, &mut facts, (source.name(), source.factor()), options)?;
-    report.facts = Facts::merged(&facts);
+    report.merge_facts(&facts);
     Ok(report)
 }
 
-/// [`collapse_one`] with the factor of the source.
+/// Collapses one input, its weights times the factor of the source.
 fn collapse_weighted(
     source: &Source,
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    reading: &Reading<'_>,
     sink: &mut dyn Sink,
-    report: &mut Report,
-) -> Result<()> {
+) -> Result<Report> {
+    let input = source.open()?;
     match source.factor() {
-        factor if factor == Weight::ONE => collapse_one(source, format, options, sink, report),
-        factor => collapse_one(source, format, options, &mut Scaled::new(sink, factor), report),
+        factor if factor == Weight::ONE => collapse_input(input, format, reading, sink),
+        factor => collapse_input(input, format, reading, &mut Scaled::new(sink, factor)),
     }
-}
-
-/// Collapses one input.
-fn collapse_one(
-    source: &Source,
-    format: Option<&'static dyn Collapser>,
-    options: &Options,
-    sink: &mut dyn Sink,
-    report: &mut Report,
-) -> Result<()> {
-    collapse_input(source.open()?, format, options, sink, report)
 }
 
 /// The format of an input, told by its first bytes: [`registry::detect`].
@@ -385,23 +269,23 @@ fn format_of(input: &Input) -> Result<&'static dyn Collapser> {
 fn collapse_input(
     input: Input,
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    reading: &Reading<'_>,
     sink: &mut dyn Sink,
-    report: &mut Report,
-) -> Result<()> {
+) -> Result<Report> {
     #[cfg(feature = "collapse")]
     if let Some(format) = format
         && archive::is_archive(input.head())
     {
         let within = Some(format).filter(|format| format.name() != archive::NAME);
-        return archive::collapse_members(input, within, options, sink, report);
+        return archive::collapse_members(input, within, reading, sink);
     }
     let name = input.name().clone();
     let (format, hint) = match format {
         Some(format) => (format, ""),
         None => (format_of(&input)?, "; --format names another"),
     };
-    let collapsed = format.collapse(input, options, sink, report);
+    let mut report = Report::default();
+    let collapsed = format.collapse(input, reading, sink, &mut report);
     let read_as = || format!("{}{hint}", format.name());
     collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
     #[cfg(feature = "collapse")]
@@ -409,7 +293,7 @@ fn collapse_input(
         report.facts.clock = format.contexts().clock.map(str::to_owned);
     }
     report.details.insert(0, format!("{name}: read as {}", format.name()));
-    Ok(())
+    Ok(report)
 }
 
 #[cfg(test)]
@@ -425,7 +309,7 @@ pub(crate) mod tests {
     ) -> Result<(String, Report)> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(bytes.as_ref().to_vec())))?;
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        format.collapse(input, options, &mut table, &mut report)?;
+        format.collapse(input, &Reading::alone(options), &mut table, &mut report)?;
         let mut out = Vec::new();
         table.write(&mut out)?;
         Ok((String::from_utf8_lossy(&out).into_owned(), report))

@@ -32,8 +32,6 @@ pub struct Report {
     pub details: Vec<String>,
     /// The names of values in the producer's order, as far as it is known: [`Report::values`] has another.
     pub(crate) order: Vec<Vec<u8>>,
-    /// The input is read together with others, to which another value than theirs must not be added.
-    pub(crate) is_one_of_several: bool,
 }
 
 impl Report {
@@ -149,6 +147,14 @@ impl Report {
         }
         facts.push(std::mem::take(&mut part.facts));
         self.merge(part)
+    }
+
+    /// Takes the facts of all inputs. An input whose weights are all zero states no unit, and none speaks against
+    /// that of the others.
+    pub(crate) fn merge_facts(&mut self, parts: &[Facts]) {
+        let facts = Facts::merged(parts);
+        let unit = facts.unit.clone().or_else(|| self.unit().map(str::to_owned));
+        self.facts = Facts { unit, ..facts };
     }
 
     /// Refuses stacks of a value that is none of those that are wanted: folded text has one, whatever is asked for.

@@ -243,6 +243,23 @@ fn units_that_do_not_add_up_are_refused() {
     assert_eq!(text(&run(&[&at("time.folded"), &at("unknown.folded")], b"").stdout), "main 6\n");
 }
 
+#[test]
+fn an_input_whose_weights_are_zero_adds_nothing_and_takes_no_unit_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    for (name, weights) in [("busy", "100,0,5"), ("idle", "0,1,7")] {
+        let recording = format!(
+            "# austin: 3.7.0\n# interval: 100\n# mode: full\n\nP1;T0:1;a.py:main:1 {weights}\n\n# duration: 9\n"
+        );
+        fs::write(at(name), recording).unwrap();
+    }
+    for files in [[at("busy"), at("idle")], [at("idle"), at("busy")]] {
+        let folded = text(&run(&[&files[0], &files[1]], b"").stdout);
+        assert!(folded.starts_with("# unit: us\n"), "{folded}");
+        assert!(folded.ends_with("\nP1;T0:1;main (a.py:1) 100\n"), "{folded}");
+    }
+}
+
 /// The recordings of each format that are part of the tests, as a table of Markdown.
 fn tried() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

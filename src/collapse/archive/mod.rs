@@ -13,7 +13,7 @@ mod unpacked;
 use self::programs::Programs;
 use crate::collapse::formats::very_sleepy;
 use crate::collapse::kit::archive::{Members, is_packed};
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict, collapse_input};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict, collapse_input};
 use crate::error::{Error, ErrorKind, Position, Result, some_of};
 use crate::input::Input;
 use crate::profile::Facts;
@@ -51,11 +51,12 @@ impl Collapser for Archive {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        collapse_members(input, None, options, sink, report)
+        *report = collapse_members(input, None, reading, sink)?;
+        Ok(())
     }
 }
 
@@ -71,14 +72,14 @@ pub fn is_archive(head: &[u8]) -> bool {
 pub fn collapse_members(
     input: Input,
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    reading: &Reading<'_>,
     sink: &mut dyn Sink,
-    report: &mut Report,
-) -> Result<()> {
+) -> Result<Report> {
+    let mut report = Report::default();
     let place = Position::file(input.name().clone());
     let mut recordings = Recordings {
         format,
-        options,
+        reading,
         files: 0,
         found: 0,
         left_out: Vec::new(),
@@ -86,7 +87,7 @@ pub fn collapse_members(
         programs: Programs::default(),
     };
     let mut parts = Vec::new();
-    recordings.read(input, 1, &mut parts, sink, report)?;
+    recordings.read(input, 1, &mut parts, sink, &mut report)?;
     let Recordings { found, left_out, refusal, programs, .. } = recordings;
     if found == 0 {
         let what = match programs.is_empty() {
@@ -101,14 +102,14 @@ pub fn collapse_members(
         let noun = if left_out.len() == 1 { "file in the archive is" } else { "files in the archive are" };
         report.note(format!("{} {noun} no recording: {}", left_out.len(), some_of(&left_out)));
     }
-    report.facts = Facts::merged(&parts);
-    Ok(())
+    report.merge_facts(&parts);
+    Ok(report)
 }
 
 /// The recordings of an archive, and of those within it.
 struct Recordings<'o> {
     format: Option<&'static dyn Collapser>,
-    options: &'o Options,
+    reading: &'o Reading<'o>,
     files: u64,
     found: usize,
     /// The names of files that are no recordings.
@@ -147,7 +148,7 @@ impl Recordings<'_> {
                 self.read(input, depth + 1, parts, sink, report)?;
                 continue;
             }
-            let Some(input) = self.programs.take(&member, input, self.options)? else { continue };
+            let Some(input) = self.programs.take(&member, input, self.reading)? else { continue };
             let told = match self.format {
                 Some(_) if input.head().is_empty() => Err(ErrorKind::Empty { what: "empty".into() }.into()),
                 Some(format) => Ok(format),
@@ -162,22 +163,20 @@ impl Recordings<'_> {
                 continue;
             }
             let place = input.name().clone();
-            let mut of_this = Report {
-                first_value: report.first_value.take(),
-                is_one_of_several: report.is_one_of_several || self.found > 0,
-                ..Report::default()
-            };
             self.programs.begin_recording();
             let own;
             let options = match self.programs.symfs() {
                 Some(symfs) => {
-                    own = Options { symfs: Some(symfs.to_owned()), ..self.options.clone() };
+                    own = Options { symfs: Some(symfs.to_owned()), ..self.reading.options.clone() };
                     &own
                 }
-                None => self.options,
+                None => self.reading.options,
             };
-            collapse_input(input, self.format, options, sink, &mut of_this)?;
-            report.take_part(of_this, parts, (place, Weight::ONE), self.options)?;
+            let first_value = report.first_value.clone().or_else(|| self.reading.first_value.clone());
+            let is_one_of_several = self.reading.is_one_of_several || self.found > 0;
+            let reading = Reading { options, first_value, is_one_of_several };
+            let of_this = collapse_input(input, self.format, &reading, sink)?;
+            report.take_part(of_this, parts, (place, Weight::ONE), options)?;
             self.found += 1;
         }
         Ok(())
@@ -238,7 +237,7 @@ mod tests {
         let input = Input::new("test", Box::new(io::Cursor::new(archive))).unwrap();
         let mut table = crate::folded::StackTable::default();
         let folded = crate::collapse::registry::by_name("folded").unwrap();
-        collapse_input(input, Some(folded), &Options::default(), &mut table, &mut Report::default()).unwrap();
+        collapse_input(input, Some(folded), &Reading::alone(&Options::default()), &mut table).unwrap();
         assert_eq!(table.len(), 1);
         assert_eq!(fold(&Archive, tar(&[("a", b"a;b 2\n")]), &Options::default()), "a;b 2\n");
     }

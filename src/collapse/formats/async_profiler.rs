@@ -21,7 +21,7 @@ use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::input::{Input, lines};
 use crate::number;
@@ -54,7 +54,7 @@ impl Collapser for AsyncProfiler {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -65,7 +65,7 @@ impl Collapser for AsyncProfiler {
             unit => Value::with_producers_unit(unit, &String::from_utf8_lossy(unit)),
         };
         let mut parser = Parser {
-            values: Values::new(options, vec![value, Value::new("samples", "samples")], 0)?,
+            values: Values::new(reading, vec![value, Value::new("samples", "samples")], 0)?,
             names: FrameNames::default(),
             stack: LeafFirst::default(),
             frames: 0,
@@ -176,6 +176,7 @@ fn frame(line: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 

@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -45,7 +45,7 @@ impl Collapser for Cachegrind {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -68,7 +68,7 @@ impl Collapser for Cachegrind {
             } else if let Some(events) = line.strip_prefix(b"events:") {
                 declared = words(events).map(event).collect();
                 sums = vec![Weight::ZERO; declared.len()];
-                values = Some(Values::new(options, declared.clone(), 0)?);
+                values = Some(Values::new(reading, declared.clone(), 0)?);
             } else if let Some(totals) = line.strip_prefix(b"summary:") {
                 summary = Some(words(totals).filter_map(Weight::parse).collect::<Vec<_>>());
             } else if let Some(command) = line.strip_prefix(b"cmd:") {

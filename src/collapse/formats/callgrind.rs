@@ -24,7 +24,7 @@ use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::text::{Text, split_digits};
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
@@ -71,11 +71,11 @@ impl Collapser for Callgrind {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut reader = Reader::new(options);
+        let mut reader = Reader::new(reading);
         Text::new(input).for_each(report, |line| reader.line(line, sink))?;
         reader.finish(sink, report)
     }

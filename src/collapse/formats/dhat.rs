@@ -15,7 +15,7 @@ use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -66,7 +66,7 @@ impl Collapser for Dhat {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -90,7 +90,7 @@ impl Collapser for Dhat {
                     json.begin_array()?;
                     while json.next_item()? {
                         let text = json.text()?.as_bytes().to_vec();
-                        let frame = valgrind::frame(&text, options, sink);
+                        let frame = valgrind::frame(&text, reading, sink);
                         frames.push(frame.unwrap_or_else(|| sink.frame(NO_STACK)));
                     }
                 }
@@ -110,7 +110,7 @@ impl Collapser for Dhat {
         });
         let declared = declared.to_vec();
         let mut values = Values::holding(
-            options,
+            reading,
             declared,
             0,
             |at| points.iter().any(|p| !p.metrics[at].is_zero()),

@@ -10,7 +10,7 @@
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -43,16 +43,16 @@ impl Collapser for Eflame {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let new = || Lines {
-            values: Values::single(options, "samples", "samples"),
-            shows_processes: options.shows_threads(true),
+            values: Values::single(reading, "samples", "samples"),
+            shows_processes: reading.shows_threads(true),
             stack: Vec::new(),
         };
-        driver::run_lines(input, options.threads, new, sink, report)
+        driver::run_lines(input, reading.threads, new, sink, report)
     }
 }
 
@@ -103,6 +103,7 @@ impl LineParser for Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]

@@ -17,7 +17,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -53,12 +53,12 @@ impl Collapser for EuStack {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser =
-            Parser { printed: Printed::samples(options), pid: Vec::new(), tid: Vec::new(), held: Vec::new() };
+            Parser { printed: Printed::samples(reading), pid: Vec::new(), tid: Vec::new(), held: Vec::new() };
         Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.flush(sink)?;
         parser.printed.values.finish(report)
@@ -152,6 +152,7 @@ fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::fold;
 
     #[test]

@@ -19,7 +19,7 @@ use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::number;
@@ -55,12 +55,12 @@ impl Collapser for Faulthandler {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser =
-            Parser { printed: Printed::samples(options), thread: Vec::new(), tid: Vec::new(), within: false };
+            Parser { printed: Printed::samples(reading), thread: Vec::new(), tid: Vec::new(), within: false };
         Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.flush(sink)?;
         parser.printed.values.finish(report)
@@ -148,6 +148,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], &[u8], Option<u64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::fold;
 
     #[test]

@@ -18,7 +18,7 @@ use crate::collapse::kit::base64;
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueSelection, ValueTotal,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueSelection, ValueTotal,
     Verdict,
 };
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ impl Collapser for FgHtml {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -76,7 +76,7 @@ impl Collapser for FgHtml {
         let declared: Vec<Value> = abouts.iter().map(value_of).collect();
         let chosen = match declared.len() {
             1 => None,
-            _ => Some(Values::new(options, declared.clone(), 0)?),
+            _ => Some(Values::new(reading, declared.clone(), 0)?),
         };
         let rises: Rc<[u32]> = small_numbers(&page, "rises")?.into();
         let names: Rc<[u32]> = names(&rises, &page)?.into();
@@ -90,23 +90,23 @@ impl Collapser for FgHtml {
                 report.add_value(value, tree.total()?)?;
                 continue;
             }
-            let times = if sink.wants().contexts || options.count {
+            let times = if sink.wants().contexts || reading.count {
                 Times::read(&part, about, rises.len())?
             } else {
                 None
             };
             let is_pooled = times.as_ref().is_some_and(|times| times.is_pooled);
             // Of a thinned time line a sample stands for others.
-            let times = times.filter(|times| !(times.is_pooled || options.count && times.is_thinned));
+            let times = times.filter(|times| !(times.is_pooled || reading.count && times.is_thinned));
             let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
             sink.columns(columns)?;
-            let is_one_of_all = chosen.is_some() && options.values == ValueSelection::All;
+            let is_one_of_all = chosen.is_some() && reading.values == ValueSelection::All;
             let root = is_one_of_all.then(|| {
                 let mut name = Vec::new();
                 sanitize_frame(&value.name, &mut name);
                 sink.frame(&name)
             });
-            let count = options.count.then_some(&mut samples);
+            let count = reading.count.then_some(&mut samples);
             let told = Told { ids: &ids, root, count, zeros: chosen.is_none() };
             let total = tree.tell(told, times.as_ref(), sink)?;
             report.add_value(value, total)?;

@@ -14,7 +14,7 @@
 
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::sample_count::SampleCount;
-use crate::collapse::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use crate::collapse::{Collapser, Context, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, sanitize_frame};
 use crate::input::Input;
@@ -48,7 +48,7 @@ impl Collapser for FgJson {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -58,7 +58,7 @@ impl Collapser for FgJson {
             key: String::new(),
             name: Vec::new(),
             stack: Vec::new(),
-            count: options.count.then(SampleCount::default),
+            count: reading.count.then(SampleCount::default),
             facts: Facts::default(),
             total: ValueTotal::default(),
         };

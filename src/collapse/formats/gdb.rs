@@ -17,7 +17,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -57,11 +57,11 @@ impl Collapser for Gdb {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser { printed: Printed::samples(options), thread: None, held: Vec::new() };
+        let mut parser = Parser { printed: Printed::samples(reading), thread: None, held: Vec::new() };
         Text::new(input).for_each(report, |line| parser.line(&without_colours(line), sink))?;
         parser.flush(sink)?;
         parser.printed.values.finish(report)
@@ -230,6 +230,7 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::fold;
 
     #[test]

@@ -15,7 +15,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -47,7 +47,7 @@ impl Collapser for GhcJson {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -63,7 +63,7 @@ impl Collapser for GhcJson {
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
-                "cost_centres" => read_centres(&mut json, options, &mut centres, sink)?,
+                "cost_centres" => read_centres(&mut json, reading, &mut centres, sink)?,
                 "program" => program = json.text()?.to_owned(),
                 "arguments" if json.peek()? == Kind::Array => {
                     json.begin_array()?;
@@ -88,7 +88,7 @@ impl Collapser for GhcJson {
         let declared = ["ticks", "bytes", "entries"].map(|name| Value::new(name, name));
         let Tree { mut forest, nodes, .. } = tree;
         let holds = |at: usize| nodes.iter().any(|(_, costs)| !costs[at].is_zero());
-        let mut values = Values::holding(options, declared.to_vec(), 0, holds, report)?;
+        let mut values = Values::holding(reading, declared.to_vec(), 0, holds, report)?;
         for (at, (id, _)) in nodes.iter().enumerate() {
             let Some(centre) = centres.get(id) else {
                 let expected = format!("one of the {} cost centres", centres.len());

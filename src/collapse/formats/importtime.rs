@@ -12,7 +12,7 @@
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, sanitize_frame};
 use crate::input::{Input, lines};
@@ -46,12 +46,12 @@ impl Collapser for ImportTime {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut imports = Imports {
-            values: Values::single(options, "import", "us"),
+            values: Values::single(reading, "import", "us"),
             done: Vec::new(),
             budget: Budget::default(),
         };
@@ -143,6 +143,7 @@ impl Imports {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = "import time: self [us] | cumulative | imported package\n\

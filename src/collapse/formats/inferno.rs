@@ -22,7 +22,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::{split_digits, split_first, split_last};
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::{Input, MAX_RECORD, lines};
@@ -162,13 +162,13 @@ impl Collapser for Inferno {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = (self.values)(input.head());
         let columns = declared.len();
-        let mut values = Values::new(options, declared, 0)?;
+        let mut values = Values::new(reading, declared, 0)?;
         let name = input.name().clone();
         let head = input.head().to_vec();
         let mut read = 0;
@@ -482,6 +482,7 @@ fn is_ghc_heading(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::collapse_bytes;
 
     const CALL_TREE: &str = "Level,Function Name,Number of Calls,Elapsed Inclusive Time %,Elapsed Exclusive Time %,\

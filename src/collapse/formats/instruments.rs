@@ -15,7 +15,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -73,12 +73,12 @@ impl Collapser for Instruments {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut columns = None;
-        let mut tree = Tree::new(options);
+        let mut tree = Tree::new(reading);
         Text::new(input).for_each(report, |line| {
             if let Some(read) = Columns::read(line) {
                 tree.close(0, sink)?;

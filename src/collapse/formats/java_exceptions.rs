@@ -19,7 +19,7 @@ use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -57,13 +57,13 @@ impl Collapser for JavaExceptions {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut lines = Text::new(input);
         let mut names = FrameNames::default();
-        let mut values = Values::single(options, "exceptions", "exceptions");
+        let mut values = Values::single(reading, "exceptions", "exceptions");
         // The last line that was no frame names the exception; both stacks are leaf first.
         let mut class_line: Vec<u8> = Vec::new();
         let mut frames: Vec<FrameId> = Vec::new();
@@ -74,7 +74,7 @@ impl Collapser for JavaExceptions {
             if let Some(line) = line {
                 if is_frame(line) {
                     let text = &line.trim_ascii_start()[b"at ".len()..];
-                    frames.push(java_frame(text, options, &mut names, sink));
+                    frames.push(java_frame(text, reading, &mut names, sink));
                     continue;
                 }
                 if let Some(more) = more(line) {
@@ -141,6 +141,7 @@ fn class(line: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]

@@ -17,7 +17,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -53,12 +53,12 @@ impl Collapser for Javacore {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = ["threads", "runnable", "blocked", "waiting"].map(|name| Value::new(name, "threads"));
-        let mut values = Values::new(options, declared.to_vec(), 0)?;
+        let mut values = Values::new(reading, declared.to_vec(), 0)?;
         let mut names = FrameNames::default();
         let mut dump = Dump::default();
         Text::new(input).for_each(report, |line| {
@@ -68,7 +68,7 @@ impl Collapser for Javacore {
                 b"1XMCURTHDINFO" => dump.repeats = true,
                 b"1XMTHDINFO" => dump.repeats = false,
                 b"3XMTHREADINFO" => {
-                    dump.finish(options, &mut values, sink)?;
+                    dump.finish(reading, &mut values, sink)?;
                     dump.begin(rest);
                 }
                 b"3XMTHREADINFO1" => {
@@ -80,11 +80,11 @@ impl Collapser for Javacore {
                 b"4XESTACKTRACE" if !dump.repeats => {
                     if let Some(frame) = rest.strip_prefix(b"at ") {
                         Budget::default().check(dump.frames.len() + 1)?;
-                        dump.frames.push(java_frame(&as_jdk_s(frame), options, &mut names, sink));
+                        dump.frames.push(java_frame(&as_jdk_s(frame), reading, &mut names, sink));
                     }
                 }
                 b"0SECTION" => {
-                    dump.finish(options, &mut values, sink)?;
+                    dump.finish(reading, &mut values, sink)?;
                     dump.repeats = false;
                 }
                 _ => {}
@@ -92,7 +92,7 @@ impl Collapser for Javacore {
             // Every other line tells of the process, the heap, locks and classes.
             Ok(true)
         })?;
-        dump.finish(options, &mut values, sink)?;
+        dump.finish(reading, &mut values, sink)?;
         values.finish(report)
     }
 }

@@ -15,7 +15,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -52,11 +52,11 @@ impl Collapser for LightweightJavaProfiler {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut values = Values::single(options, "samples", "samples");
+        let mut values = Values::single(reading, "samples", "samples");
         let mut names = FrameNames::default();
         let mut stack = LeafFirst::default();
         let (mut count, mut missing) = (Weight::ZERO, 0_u64);
@@ -88,7 +88,7 @@ impl Collapser for LightweightJavaProfiler {
                 return Ok(false);
             }
             missing -= 1;
-            stack.push(name(frame, options, &mut names, sink));
+            stack.push(name(frame, reading, &mut names, sink));
             Ok(true)
         })?;
         if !stack.is_empty() {

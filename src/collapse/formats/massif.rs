@@ -22,7 +22,7 @@ use crate::collapse::kit::text::Text;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -55,7 +55,7 @@ impl Collapser for Massif {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -77,7 +77,7 @@ impl Collapser for Massif {
                 snapshot.is_peak = kind == b"peak";
                 if kind != b"empty" {
                     drawn += 1;
-                    snapshot.read(&mut lines, options, sink)?;
+                    snapshot.read(&mut lines, reading, sink)?;
                     if (snapshot.is_peak, snapshot.weight()) > (best.is_peak, best.weight()) {
                         best = std::mem::take(&mut snapshot);
                     }
@@ -94,7 +94,7 @@ impl Collapser for Massif {
             }
         }
         lines.end(report);
-        let mut values = Values::single(options, "heap", "bytes");
+        let mut values = Values::single(reading, "heap", "bytes");
         best.samples(&mut values, sink)?;
         if let Some(stated) = best.stated.filter(|_| drawn > 0) {
             report.check_total(format_args!("the stacks of the snapshot"), best.weight(), stated);

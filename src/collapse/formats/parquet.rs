@@ -21,7 +21,9 @@ use parquet::schema::types::Type;
 
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -59,7 +61,7 @@ impl Collapser for Parquet {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -68,8 +70,8 @@ impl Collapser for Parquet {
             _ => None,
         };
         let read = || match file {
-            Some(file) => read(file, options, sink, report),
-            None => read(bytes::Bytes::from(input.read_all()?), options, sink, report),
+            Some(file) => read(file, reading, sink, report),
+            None => read(bytes::Bytes::from(input.read_all()?), reading, sink, report),
         };
         // The library refuses most damaged files with an error, and some by a panic.
         quietly(read).unwrap_or_else(|| Err(damaged("a file that contradicts itself")))

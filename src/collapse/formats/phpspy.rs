@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -52,11 +52,11 @@ impl Collapser for Phpspy {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut values = Values::single(options, "samples", "samples");
+        let mut values = Values::single(reading, "samples", "samples");
         let mut names = FrameNames::default();
         let mut stack = LeafFirst::default();
         Text::new(input).for_each(report, |line| {
@@ -74,7 +74,7 @@ impl Collapser for Phpspy {
             let at = Place { file, line, ..Place::default() };
             stack.push(names.build_at(&at, sink, |out| {
                 sanitize_frame(name, out);
-                if options.srcline && line > 0 {
+                if reading.srcline && line > 0 {
                     out.extend_from_slice(b" (");
                     sanitize_frame(place, out);
                     out.push(b')');
@@ -112,6 +112,7 @@ fn frame(line: &[u8]) -> Option<Frame<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = "0 usleep <internal>:-1\n1 Shop::run; /srv/a b.php:9\n# uri = /x\n# - - - - -\n\n\

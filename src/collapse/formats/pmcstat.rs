@@ -20,7 +20,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::values::ValueTotal;
 use crate::collapse::{
-    Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueSelection, Verdict,
+    Collapser, Context, FormatInfo, Options, Reading, Report, Sink, Value, ValueSelection, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, Weights, sanitize_frame};
@@ -53,13 +53,13 @@ impl Collapser for Pmcstat {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut graph = Graph {
-            options,
-            first: report.first_value.take(),
+            options: reading,
+            first: reading.first_value.clone(),
             events: BTreeMap::new(),
             event: None,
             image: Vec::new(),

@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::weight::Weight;
@@ -51,11 +51,11 @@ impl Collapser for Procstack {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut values = Values::single(options, "samples", "samples");
+        let mut values = Values::single(reading, "samples", "samples");
         let mut names = FrameNames::default();
         let mut stack = LeafFirst::default();
         let (mut pid, mut tid, mut command) = (Vec::new(), Vec::new(), Vec::new());
@@ -69,7 +69,7 @@ impl Collapser for Procstack {
             }
             let begins = thread(line).is_some() || process(line).is_some();
             if begins || line.is_empty() {
-                end(&mut stack, (&command, &pid, &tid), options, &mut values, &mut names, sink)?;
+                end(&mut stack, (&command, &pid, &tid), reading, &mut values, &mut names, sink)?;
                 (depth, tid) = (0, Vec::new());
             }
             if let Some(number) = thread(line) {
@@ -81,7 +81,7 @@ impl Collapser for Procstack {
             }
             Ok(begins || line.is_empty())
         })?;
-        end(&mut stack, (&command, &pid, &tid), options, &mut values, &mut names, sink)?;
+        end(&mut stack, (&command, &pid, &tid), reading, &mut values, &mut names, sink)?;
         values.finish(report)
     }
 }

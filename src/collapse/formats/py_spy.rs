@@ -14,7 +14,7 @@ use crate::collapse::kit::names::{NO_STACK, frame_at, python_place};
 use crate::collapse::kit::text::split_digits;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict,
 };
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Place, parse_line};
@@ -66,16 +66,16 @@ impl Collapser for PySpy {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let new = || PySpyLines {
-            frames: Frames { hides_threads: !options.shows_threads(true), ..Frames::default() },
+            frames: Frames { hides_threads: !reading.shows_threads(true), ..Frames::default() },
             total: ValueTotal { kept: true, ..ValueTotal::default() },
             commands: Vec::new(),
         };
-        driver::run_lines(input, options.threads, new, sink, report)?;
+        driver::run_lines(input, reading.threads, new, sink, report)?;
         report.facts = Facts::merged(&std::mem::take(&mut report.parts));
         Ok(())
     }
@@ -271,6 +271,7 @@ fn is_python(frame: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::folded::StackTable;
 
     fn split(stack: &str) -> Vec<String> {

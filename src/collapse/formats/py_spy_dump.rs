@@ -19,7 +19,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK, python_place};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -55,16 +55,16 @@ impl Collapser for PySpyDump {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         if HeadKeys::read(input.head()).is_some() {
-            return collapse_json(input, options, sink, report);
+            return collapse_json(input, reading, sink, report);
         }
         let new = || Lines {
-            options,
-            values: Values::single(options, "threads", "threads"),
+            options: reading,
+            values: Values::single(reading, "threads", "threads"),
             pid: Vec::new(),
             command: None,
             open: false,
@@ -263,7 +263,7 @@ mod tests {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
         assert_eq!(PySpyDump.detect(text.as_bytes()), Verdict::Yes);
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        PySpyDump.collapse(input, options, &mut table, &mut report).unwrap();
+        PySpyDump.collapse(input, &Reading::alone(options), &mut table, &mut report).unwrap();
         assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
         let mut out = Vec::new();
         table.write(&mut out).unwrap();

@@ -25,7 +25,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::{date, duration};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -69,7 +69,7 @@ impl Collapser for Pyinstrument {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -110,7 +110,7 @@ impl Collapser for Pyinstrument {
         for node in &nodes {
             forest.add(node.frame, node.parent);
         }
-        let mut values = Values::single(options, "time", "s");
+        let mut values = Values::single(reading, "time", "s");
         let weights = nodes.iter().enumerate().map(|(at, node)| (at, node.own));
         let result =
             forest.samples(&[], weights, sink, |stack, weight, sink| values.add(0, stack, weight, sink));
@@ -302,6 +302,7 @@ fn settle(nodes: &mut [Node]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     fn frame(function: &str, time: &str, children: &[String]) -> String {

@@ -15,7 +15,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{date, duration, nanoseconds};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -49,13 +49,13 @@ impl Collapser for PyinstrumentSession {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut session = Session {
-            values: Values::single(options, "time", "s"),
+            values: Values::single(reading, "time", "s"),
             names: FrameNames::default(),
             start: Vec::new(),
             at: None,
@@ -66,7 +66,7 @@ impl Collapser for PyinstrumentSession {
         while json.next_key(&mut key)? {
             let facts = &mut report.facts;
             match (key.as_str(), json.peek()?) {
-                ("frame_records", Kind::Array) => session.records(&mut json, options, sink)?,
+                ("frame_records", Kind::Array) => session.records(&mut json, reading, sink)?,
                 ("start_call_stack", Kind::Array) => session.start = texts(&mut json)?,
                 ("start_time", Kind::Number) => {
                     let start = json.weight()?;

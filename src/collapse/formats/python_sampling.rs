@@ -12,7 +12,7 @@ use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict,
 };
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Weights, parse_line};
@@ -56,18 +56,18 @@ impl Collapser for PythonSampling {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let new = || Lines {
-            count: options.count,
-            shows_threads: options.shows_threads(true),
+            count: reading.count,
+            shows_threads: reading.shows_threads(true),
             names: FrameNames::default(),
             total: ValueTotal { kept: true, ..ValueTotal::default() },
             stack: Vec::new(),
         };
-        driver::run_lines(input, options.threads, new, sink, report)
+        driver::run_lines(input, reading.threads, new, sink, report)
     }
 }
 
@@ -132,6 +132,7 @@ fn located(frame: &[u8]) -> Option<(&[u8], &[u8], u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::fold;
 
     const TEXT: &str = "tid:12;orders.py:<module>:40;orders.py:fib:23;<GC> 14\ntid:13;<native> 2\ntid:14 1\n";

@@ -21,7 +21,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::{Input, Reader};
@@ -69,7 +69,7 @@ impl Collapser for PythonSamplingBinary {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -81,7 +81,7 @@ impl Collapser for PythonSamplingBinary {
                         FILE converts one of a later version";
             Error::malformed(what, b"another header").at(reader.place())
         })?;
-        let mut samples = Samples::new(&header, options, sink);
+        let mut samples = Samples::new(&header, reading, sink);
         samples.read(&mut reader, &header)?;
         let place = reader.place();
         let mut tables = Vec::new();
@@ -91,7 +91,7 @@ impl Collapser for PythonSamplingBinary {
         let frames = frames.ok_or_else(|| {
             Error::malformed("the texts and frames of a whole recording", b"other bytes").at(place)
         })?;
-        samples.finish(&header, &frames, options, sink, report)
+        samples.finish(&header, &frames, reading, sink, report)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -50,12 +50,12 @@ impl Collapser for RbspyRaw {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut values = Values::single(options, "samples", "samples");
-        let mut recording = Recording { options, names: FrameNames::default(), stack: Vec::new() };
+        let mut values = Values::single(reading, "samples", "samples");
+        let mut recording = Recording { options: reading, names: FrameNames::default(), stack: Vec::new() };
         let mut head = None;
         Text::new(input).for_each(report, |line| {
             if is_version(line) || line.is_empty() {

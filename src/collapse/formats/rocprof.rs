@@ -19,7 +19,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::launches::{Launches, Owner, Work};
 use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -62,7 +62,7 @@ impl Collapser for Rocprof {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -81,7 +81,7 @@ impl Collapser for Rocprof {
             }
         }
         json.end(report);
-        recording.finish(options, sink, report)
+        recording.finish(reading, sink, report)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -49,19 +49,19 @@ impl Collapser for Rprof {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut profile = Profile {
-            values: Values::single(options, "time", "us"),
+            values: Values::single(reading, "time", "us"),
             names: FrameNames::default(),
             files: HashMap::new(),
             interval: None,
             at: 0,
             budget: Budget::default(),
         };
-        Text::new(input).for_each(report, |line| profile.line(line, options, sink))?;
+        Text::new(input).for_each(report, |line| profile.line(line, reading, sink))?;
         report.facts.period = profile.interval;
         profile.values.finish(report)
     }

@@ -14,7 +14,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -51,7 +51,7 @@ impl Collapser for Safari {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -71,7 +71,7 @@ impl Collapser for Safari {
             }
         }
         json.end(report);
-        let mut values = Values::single(options, "time", "s");
+        let mut values = Values::single(reading, "time", "s");
         recording.push(&mut values, sink).map_err(|e| e.or_at(|| json.place()))?;
         if let (Some(start), Some(end)) = (recording.start, recording.end) {
             report.facts.duration =
@@ -173,6 +173,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     fn document(durations: &str) -> String {

@@ -17,7 +17,9 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{date, duration, nanoseconds};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -60,21 +62,21 @@ impl Collapser for Scalene {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let place = Position::file(input.name().clone());
         let mut json = Json::new(input);
         let mut profile = Profile::default();
-        profile.read(&mut json, options, sink, report)?;
+        profile.read(&mut json, reading, sink, report)?;
         json.end(report);
         if profile.stacks.iter().all(Vec::is_empty) {
             let what = "a profile of Scalene without stacks";
             let instead = "record it with scalene run --stacks";
             return Err(Error::new(ErrorKind::KnownUnsupported { what, instead }, place));
         }
-        profile.push(options, sink, report)
+        profile.push(reading, sink, report)
     }
 }
 
@@ -246,7 +248,7 @@ impl Profile {
         Ok(())
     }
 
-    fn push(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn push(self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let declared = vec![
             Value::new("samples", "samples"),
             Value::new("memory", "MiB"),
@@ -255,7 +257,7 @@ impl Profile {
         let holds = |at: usize| self.stacks[at].iter().any(|stack| !stack.weight.is_zero());
         // Without native frames there are those of Python, which are the same samples.
         let default = if holds(SAMPLES) || !holds(PYTHON) { SAMPLES } else { PYTHON };
-        let mut values = Values::holding(options, declared, default, holds, report)?;
+        let mut values = Values::holding(reading, declared, default, holds, report)?;
         let timed = self.is_timed();
         for (at, stacks) in self.stacks.iter().enumerate() {
             if at == SAMPLES && timed {

@@ -18,7 +18,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -55,7 +55,7 @@ impl Collapser for Sentry {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -68,7 +68,7 @@ impl Collapser for Sentry {
                 ("profile", Kind::Object) => {
                     json.begin_object()?;
                     while json.next_key(&mut key)? {
-                        profile.field(&mut json, &key, options, sink)?;
+                        profile.field(&mut json, &key, reading, sink)?;
                     }
                 }
                 ("timestamp", Kind::Text) => {
@@ -79,7 +79,7 @@ impl Collapser for Sentry {
             }
         }
         json.end(report);
-        profile.push(options, sink, report).map_err(|e| e.or_at(|| json.place()))
+        profile.push(reading, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::collapse::kit::protobuf::{Content, Fields};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -59,7 +59,7 @@ impl Collapser for Simpleperf {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -98,7 +98,7 @@ impl Collapser for Simpleperf {
             }
         }
         let at = || crate::error::Position::file(name);
-        recording.collapse(options, sink, report).map_err(|e| e.or_at(at))
+        recording.collapse(reading, sink, report).map_err(|e| e.or_at(at))
     }
 }
 

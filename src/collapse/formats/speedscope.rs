@@ -20,7 +20,9 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{duration, lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -56,7 +58,7 @@ impl Collapser for Speedscope {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -90,7 +92,7 @@ impl Collapser for Speedscope {
             }
         }
         json.end(report);
-        file.collapse(options, &mut names, sink, report).map_err(|e| e.or_at(|| json.place()))
+        file.collapse(reading, &mut names, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
 
@@ -422,7 +424,7 @@ mod tests {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
         assert_eq!(Speedscope.detect(text.as_bytes()), Verdict::Yes);
         let mut table = StackTable::default();
-        Speedscope.collapse(input, options, &mut table, &mut Report::default())?;
+        Speedscope.collapse(input, &Reading::alone(options), &mut table, &mut Report::default())?;
         let mut out = Vec::new();
         table.write(&mut out)?;
         Ok(String::from_utf8(out).unwrap())

@@ -22,7 +22,7 @@ use crate::collapse::kit::text::{Text, split_digits};
 use crate::collapse::kit::times::{lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Sampled, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -62,12 +62,12 @@ impl Collapser for Spx {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("time", "us"), Value::new("calls", "calls")];
-        let mut values = Values::new(options, declared, 0)?;
+        let mut values = Values::new(reading, declared, 0)?;
         let mut calls = Calls::new(sink.wants().contexts);
         let mut names = FrameNames::default();
         let mut functions: Option<Vec<FrameId>> = None;
@@ -195,6 +195,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 

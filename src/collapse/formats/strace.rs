@@ -18,7 +18,7 @@ use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -57,13 +57,13 @@ impl Collapser for Strace {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("calls", "calls"), Value::new("time", "us")];
         let mut parser = Parser {
-            printed: Printed::new(options, Values::new(options, declared, 0)?),
+            printed: Printed::new(reading, Values::new(reading, declared, 0)?),
             line: Vec::new(),
             contexts: sink.wants().contexts,
             clock: Clock::default(),
@@ -324,6 +324,7 @@ fn opening(text: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 

@@ -16,7 +16,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_first, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -53,11 +53,11 @@ impl Collapser for SystemTap {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser { printed: Printed::new(options, Values::only(options, Value::default())) };
+        let mut parser = Parser { printed: Printed::new(reading, Values::only(reading, Value::default())) };
         let mut text = Text::new(input);
         text.for_each(report, |line| parser.line(line, sink))?;
         if !parser.printed.stack.is_empty() {
@@ -129,6 +129,7 @@ fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]

@@ -14,7 +14,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{split_first, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::Input;
@@ -57,17 +57,17 @@ impl Collapser for TracingFlame {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let new = || Lines {
-            options,
-            values: Values::single(options, "time", "ns"),
+            options: reading,
+            values: Values::single(reading, "time", "ns"),
             names: FrameNames::default(),
             stack: Vec::new(),
         };
-        driver::run_lines(input, options.threads, new, sink, report)
+        driver::run_lines(input, reading.threads, new, sink, report)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -63,12 +63,12 @@ impl Collapser for VerySleepy {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let place = Position::file(input.name().clone());
-        let mut capture = Capture::new(options, sink);
+        let mut capture = Capture::new(reading, sink);
         let mut members = Members::new(input);
         while let Some((name, member)) = members.next()? {
             match name.as_str() {
@@ -87,7 +87,7 @@ impl Collapser for VerySleepy {
         if !capture.has_stacks {
             return Err(Error::malformed("a capture with Callstacks.txt", b"none").at(place));
         }
-        capture.finish(options, sink, report)
+        capture.finish(reading, sink, report)
     }
 }
 

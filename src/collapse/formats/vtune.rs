@@ -15,7 +15,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -48,7 +48,7 @@ impl Collapser for Vtune {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -57,7 +57,7 @@ impl Collapser for Vtune {
             let Some(tree) = &mut tree else {
                 // What VTune says before the table.
                 if let Some(columns) = Columns::read(line) {
-                    tree = Some(Tree::new(columns, options)?);
+                    tree = Some(Tree::new(columns, reading)?);
                 }
                 return Ok(true);
             };

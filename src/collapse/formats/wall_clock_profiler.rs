@@ -19,7 +19,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -51,7 +51,7 @@ impl Collapser for WallClockProfiler {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -74,7 +74,7 @@ impl Collapser for WallClockProfiler {
                 let at = Place { file, line: number, ..Place::default() };
                 stacks.frames.push(names.build_at(&at, sink, |out| {
                     sanitize_frame(name, out);
-                    if options.srcline && number > 0 {
+                    if reading.srcline && number > 0 {
                         out.extend_from_slice(b" (");
                         sanitize_frame(place, out);
                         out.push(b')');
@@ -95,7 +95,7 @@ impl Collapser for WallClockProfiler {
             text.end_within_record(report);
         }
         stacks.end()?;
-        let mut values = Values::single(options, "samples", "samples");
+        let mut values = Values::single(reading, "samples", "samples");
         let mut total = ValueTotal::default();
         stacks.put(&mut earlier)?;
         earlier.for_each(
@@ -171,6 +171,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = "Sampling 20 times per second\n7 stack samples taken\n2 unique stacks sampled\n\n\n\nReport:\n\n\

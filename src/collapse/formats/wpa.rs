@@ -14,7 +14,9 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
@@ -55,7 +57,7 @@ impl Collapser for Wpa {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -64,14 +66,14 @@ impl Collapser for Wpa {
             None => {
                 let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
                 if let Some(columns) = Columns::read(line) {
-                    table = Some(Table::new(columns, options)?);
+                    table = Some(Table::new(columns, reading)?);
                     return Ok(true);
                 }
                 Ok(line.is_empty())
             }
             // A table behind another begins with the names again.
             Some(_) if line.is_empty() || Columns::read(line).is_some() => Ok(true),
-            Some(table) => table.row(line, options, sink),
+            Some(table) => table.row(line, reading, sink),
         })?;
         table.map_or(Ok(()), |table| table.values.finish(report))
     }

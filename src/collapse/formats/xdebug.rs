@@ -25,7 +25,7 @@ use crate::collapse::kit::text::{Text, split_first, split_last};
 use crate::collapse::kit::times::{duration, lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -60,12 +60,12 @@ impl Collapser for Xdebug {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("time", "us"), Value::new("calls", "calls")];
-        let mut trace = Trace::new(Values::new(options, declared, 0)?, sink.wants().contexts);
+        let mut trace = Trace::new(Values::new(reading, declared, 0)?, sink.wants().contexts);
         let mut guessed = false;
         let mut producer = Vec::new();
         let mut traces = 0;
@@ -247,6 +247,7 @@ fn seconds(text: &[u8]) -> Option<Weight> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::collapse_bytes;
 

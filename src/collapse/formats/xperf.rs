@@ -18,7 +18,7 @@ use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::Place;
 use crate::input::{Input, lines};
@@ -54,13 +54,13 @@ impl Collapser for Xperf {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut trace = Trace {
-            options,
-            values: Values::single(options, "samples", "samples"),
+            options: reading,
+            values: Values::single(reading, "samples", "samples"),
             waiting: BTreeMap::new(),
             of: None,
             stack: LeafFirst::default(),

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::collapse::{Context, Options, Report, Sink};
+use crate::collapse::{Context, Options, Reading, Report, Sink};
 use crate::error::{ErrorKind, Result, excerpt, some_of};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::weight::Weight;
@@ -214,13 +214,13 @@ impl Values {
     /// # Errors
     /// Those of [`Values::new`].
     pub fn holding(
-        options: &Options,
+        reading: &Reading<'_>,
         declared: Vec<Value>,
         mut default: usize,
         holds: impl Fn(usize) -> bool,
         report: &mut Report,
     ) -> Result<Values> {
-        let is_default = options.values == ValueSelection::Default && !report.is_one_of_several;
+        let is_default = reading.values == ValueSelection::Default && !reading.is_one_of_several;
         if is_default && default < declared.len() && !holds(default) {
             let holding = declared.iter().enumerate().filter(|(at, _)| holds(*at)).map(|(_, value)| value);
             if let Some(other) = first_holding(&declared[default], holding) {
@@ -228,7 +228,7 @@ impl Values {
                 default = declared.iter().position(|value| value == other).unwrap_or(default);
             }
         }
-        Values::new(options, declared, default)
+        Values::new(reading, declared, default)
     }
 
     fn with(options: &Options, values: Vec<Value>, kept: impl Fn(usize, &Value) -> bool) -> Values {

@@ -26,7 +26,9 @@ use crate::collapse::kit::spans::{Mark, Spans};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::{Input, Reader, lines};
@@ -72,7 +74,7 @@ impl Collapser for Art {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -82,7 +84,7 @@ impl Collapser for Art {
         if trace.cut.is_none() {
             report.expect_end(&mut reader)?;
         }
-        trace.finish(options, sink, report)
+        trace.finish(reading, sink, report)
     }
 }
 

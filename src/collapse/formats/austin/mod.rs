@@ -20,7 +20,7 @@ use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{NO_STACK, frame_at};
 use crate::collapse::kit::times::{duration, nanoseconds};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
@@ -65,33 +65,31 @@ impl Collapser for Austin {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mode = mode(input.head());
         // A wrong choice of values is reported once, before there are threads.
-        Values::new(options, mode.values(), 0)?;
+        Values::new(reading, mode.values(), 0)?;
         // The metadata that each thread has read.
         let found = Mutex::new(Vec::new());
         let new = || AustinLines {
             found: &found,
             mode,
-            threads: options.shows_threads(true),
-            values: Values::new(options, mode.values(), 0).expect("it was possible before"),
+            threads: reading.shows_threads(true),
+            values: Values::new(reading, mode.values(), 0).expect("it was possible before"),
             ids: Vec::new(),
             frame: Vec::new(),
             meta: Metadata::default(),
             clock: Clock::default(),
         };
         // Only in the order of the file can time be told.
-        let threads = if sink.wants().contexts { 1 } else { options.threads };
-        let mut of_threads = Report::default();
-        driver::run_lines(input, threads, new, sink, &mut of_threads)?;
+        let threads = if sink.wants().contexts { 1 } else { reading.threads };
+        driver::run_lines(input, threads, new, sink, report)?;
         let mut meta = Metadata::default();
         found.into_inner().expect("no thread panics").into_iter().for_each(|part| meta.take(part));
-        meta.settle(&mut of_threads);
-        *report = Report { notes: std::mem::take(&mut report.notes), ..of_threads };
+        meta.settle(report);
         Ok(())
     }
 }
@@ -377,13 +375,14 @@ fn readable(frame: &[u8]) -> (Vec<u8>, Place<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::ValueSelection;
     use crate::folded::StackTable;
 
     fn collapsed(text: &str, options: &Options) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        Austin.collapse(input, options, &mut table, &mut report).unwrap();
+        Austin.collapse(input, &Reading::alone(options), &mut table, &mut report).unwrap();
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
         String::from_utf8(out).unwrap() + &report.notes.join("\n")

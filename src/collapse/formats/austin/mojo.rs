@@ -23,7 +23,7 @@ use super::{Clock, Metadata, Mode};
 use crate::collapse::kit::forest::{DEEPEST, MOST};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::{Input, Reader};
@@ -68,11 +68,11 @@ impl Collapser for Mojo {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser::new(Events { reader: input.into_reader(), version: 0 }, options);
+        let mut parser = Parser::new(Events { reader: input.into_reader(), version: 0 }, reading);
         parser.events.begin()?;
         while !parser.events.reader.is_at_end()? {
             parser.event(sink).map_err(|e| e.or_at(|| parser.events.reader.place()))?;

@@ -15,7 +15,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -47,16 +47,16 @@ impl Collapser for Memleak {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("bytes", "bytes"), Value::new("allocations", "allocations")];
-        let mut parser = Parser::new(options);
+        let mut parser = Parser::new(reading);
         Text::new(input).for_each(report, |line| Ok(parser.line(line, sink)))?;
         parser.end(sink);
         let holds = |at: usize| parser.rows.iter().any(|(_, weights)| !weights[at].is_zero());
-        let mut values = Values::holding(options, declared, 0, holds, report)?;
+        let mut values = Values::holding(reading, declared, 0, holds, report)?;
         for (stack, weights) in &parser.rows {
             values.sample(stack, weights, sink)?;
         }

@@ -28,7 +28,7 @@ use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines, trim_line_end};
@@ -72,7 +72,7 @@ impl Collapser for Bcc {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -86,7 +86,7 @@ impl Collapser for Bcc {
         };
         heading(input.head(), &mut report.facts);
         let mut parser = Parser {
-            printed: Printed::new(options, Values::only(options, value)),
+            printed: Printed::new(reading, Values::only(reading, value)),
             owned: false,
             thread: None,
         };
@@ -213,6 +213,7 @@ fn weight(line: &[u8]) -> Option<Weight> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const OWNER: &str = "    -                a (b) (7)\n";

@@ -21,7 +21,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -53,13 +53,13 @@ impl Collapser for Stackcount {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser = Parser {
-            options,
-            values: Values::single(options, "calls", "calls"),
+            options: reading,
+            values: Values::single(reading, "calls", "calls"),
             names: FrameNames::default(),
             stack: LeafFirst::default(),
             thread: None,

@@ -23,7 +23,7 @@ use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines, trim_line_end};
 
@@ -57,11 +57,11 @@ impl Collapser for Wakeup {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let printed = Printed::new(options, Values::single(options, "blocked", "us"));
+        let printed = Printed::new(reading, Values::single(reading, "blocked", "us"));
         let mut parser = Parser { printed, lines: 0, first: None };
         let mut text = Text::new(input);
         text.for_each(report, |line| parser.line(line, sink))?;
@@ -174,6 +174,7 @@ fn is_padded_address(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const OFFWAKE: &str = "Tracing blocked time (us) by user + kernel off-CPU and waker stack for 5 secs.\n\n    \

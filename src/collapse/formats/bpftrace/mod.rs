@@ -28,7 +28,7 @@ use self::maps::Maps;
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::text::{Text, split_last};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -90,13 +90,13 @@ impl Collapser for Bpftrace {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut text = Text::new(input);
         let mut lines = Lines {
-            maps: Maps::new(options, b", "),
+            maps: Maps::new(reading, b", "),
             state: State::Outside,
             print: Print::default(),
             left_out: false,
@@ -277,12 +277,12 @@ impl Collapser for BpftraceJson {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
-        let mut maps = Maps::new(options, b",");
+        let mut maps = Maps::new(reading, b",");
         let mut left_out = false;
         loop {
             left_out |= document(&mut json, &mut maps, sink)?;
@@ -335,6 +335,7 @@ fn document(json: &mut Json, maps: &mut Maps<'_>, sink: &mut dyn Sink) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 

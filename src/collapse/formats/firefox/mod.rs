@@ -36,7 +36,9 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::times::{duration, nanoseconds};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -76,7 +78,7 @@ impl Collapser for Firefox {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -85,7 +87,7 @@ impl Collapser for Firefox {
         let mut profile = Profile { symbols, ..Profile::default() };
         profile.read(&mut json, 0)?;
         json.end(report);
-        profile.collapse(options, sink, report).map_err(|e| e.or_at(|| json.place()))
+        profile.collapse(reading, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
 
@@ -391,7 +393,7 @@ mod tests {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
         assert_eq!(Firefox.detect(text.as_bytes()), Verdict::Yes);
         let mut table = StackTable::default();
-        Firefox.collapse(input, options, &mut table, &mut Report::default())?;
+        Firefox.collapse(input, &Reading::alone(options), &mut table, &mut Report::default())?;
         let mut out = Vec::new();
         table.write(&mut out)?;
         Ok(String::from_utf8(out).unwrap())

@@ -19,7 +19,9 @@ mod goroutines;
 use self::batches::{Batches, Generation};
 use self::goroutines::{COLUMNS, Goroutines};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -63,7 +65,7 @@ impl Collapser for GoTrace {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -77,7 +79,7 @@ impl Collapser for GoTrace {
         if let Some(byte) = batches.cut {
             report.doubt(format!("the trace is cut off at byte {byte}; it is read as far as it goes"));
         }
-        goroutines.finish(options, sink, report)
+        goroutines.finish(reading, sink, report)
     }
 }
 

@@ -20,7 +20,7 @@
 use crate::collapse::kit::maps::Maps;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::number::hex;
@@ -90,11 +90,11 @@ impl Collapser for Tcmalloc {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        read(Text::new(input), Maps::default(), options, sink, report)
+        read(Text::new(input), Maps::default(), reading, sink, report)
     }
 }
 
@@ -110,11 +110,11 @@ impl Collapser for Jemalloc {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        read(Text::new(input), Maps::default(), options, sink, report)
+        read(Text::new(input), Maps::default(), reading, sink, report)
     }
 }
 
@@ -122,7 +122,7 @@ impl Collapser for Jemalloc {
 pub fn read(
     mut lines: Text,
     maps: Maps,
-    options: &Options,
+    reading: &Reading<'_>,
     sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {
@@ -144,7 +144,7 @@ pub fn read(
     } else {
         return Err(lines.malformed("a heap profile's first line", &heading));
     }
-    heap.finish(options, sink, report)
+    heap.finish(reading, sink, report)
 }
 
 fn is_jemalloc(head: &[u8]) -> bool {
@@ -225,7 +225,7 @@ impl Heap {
         Ok(Some(left))
     }
 
-    fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn finish(mut self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let declared = [
             ("inuse-space", "bytes"),
             ("inuse-objects", "objects"),
@@ -234,10 +234,10 @@ impl Heap {
         ];
         let declared = declared.map(|(name, unit)| Value::new(name, unit)).to_vec();
         let holds = |at: usize| self.rows.iter().any(|(weights, _)| !weights[at].is_zero());
-        let mut values = Values::holding(options, declared, 0, holds, report)?;
+        let mut values = Values::holding(reading, declared, 0, holds, report)?;
         let left = self.check(report)?;
         // Even the first of a stack is where a call returns to: that of the allocator.
-        self.maps.name_all(self.addresses.iter().map(|&address| (address, true)), options, sink, report);
+        self.maps.name_all(self.addresses.iter().map(|&address| (address, true)), reading, sink, report);
         let mut stack = Vec::new();
         for (weights, range) in self.rows {
             stack.clear();

@@ -19,7 +19,7 @@ use std::ops::Range;
 use crate::collapse::kit::maps::Maps;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::number::hex;
 pub mod heap_text;
 use crate::error::{Error, Result};
@@ -84,7 +84,7 @@ impl Collapser for Gperftools {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -96,7 +96,7 @@ impl Collapser for Gperftools {
             let (kind, lines) = symbols(&mut reader, &mut maps)?;
             if kind != b"profile" {
                 let rest = Input::new(name, Box::new(reader))?;
-                return heap_text::read(Text::after(rest, lines), maps, options, sink, report);
+                return heap_text::read(Text::after(rest, lines), maps, reading, sink, report);
             }
         }
         let buffered = reader.fill_buf().map(Words::detect);
@@ -134,13 +134,13 @@ impl Collapser for Gperftools {
             maps.line(line.trim_ascii_end());
         }
         let declared = vec![Value::new("samples", "samples"), Value::new("cpu", "us")];
-        let mut values = Values::new(options, declared, 0)?;
+        let mut values = Values::new(reading, declared, 0)?;
         // The first of a stack is where the clock struck; the others are where calls return to.
         let places = |range: &Range<usize>| {
             let stack = addresses[range.clone()].iter().enumerate();
             stack.map(|(depth, address)| (*address, depth > 0))
         };
-        maps.name_all(samples.iter().flat_map(|(_, range)| places(range)), options, sink, report);
+        maps.name_all(samples.iter().flat_map(|(_, range)| places(range)), reading, sink, report);
         let mut stack: Vec<FrameId> = Vec::new();
         for (count, range) in &samples {
             stack.clear();

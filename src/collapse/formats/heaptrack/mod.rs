@@ -24,7 +24,7 @@ use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -63,14 +63,14 @@ impl Collapser for Heaptrack {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut lines = Text::new(input);
         let mut recording = Recording::default();
         while let Some(line) = lines.next_line()? {
-            match recording.line(line, options, sink) {
+            match recording.line(line, reading, sink) {
                 Some(true) => {}
                 Some(false) => lines.not_understood(report),
                 None => {
@@ -79,7 +79,7 @@ impl Collapser for Heaptrack {
             }
         }
         lines.end(report);
-        recording.finish(options, sink, report)
+        recording.finish(reading, sink, report)
     }
 }
 
@@ -350,7 +350,7 @@ mod tests {
             Options { values: ValueSelection::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_vec()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        Heaptrack.collapse(input, &options, &mut table, &mut report).unwrap();
+        Heaptrack.collapse(input, &Reading::alone(&options), &mut table, &mut report).unwrap();
         assert_eq!(report.not_understood.count, 0);
         let mut out = Vec::new();
         table.write(&mut out).unwrap();

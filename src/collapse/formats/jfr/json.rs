@@ -9,7 +9,7 @@
 use super::events::{Amount, Event, Events, JavaFrame, Origin};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -44,7 +44,7 @@ impl Collapser for JfrJson {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -65,11 +65,11 @@ impl Collapser for JfrJson {
                                 event.name = json.text()?.as_bytes().to_vec();
                                 Ok(())
                             }
-                            "values" => values(&mut event, json, options, &mut events, sink),
+                            "values" => values(&mut event, json, reading, &mut events, sink),
                             _ => json.skip(),
                         })?;
                         let place = json.place();
-                        events.add(&mut event, options, sink).map_err(|e| e.or_at(|| place))?;
+                        events.add(&mut event, reading, sink).map_err(|e| e.or_at(|| place))?;
                     }
                     Ok(())
                 }),
@@ -79,7 +79,7 @@ impl Collapser for JfrJson {
                 break;
             }
         }
-        events.finish(options, sink, report)
+        events.finish(reading, sink, report)
     }
 }
 

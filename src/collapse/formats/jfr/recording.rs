@@ -18,7 +18,7 @@ use super::events::{Amount, Events, JavaFrame, KindId, Origin, Paths};
 use super::layout::{Datum, Layout};
 use super::metadata::{Field, Metadata, TimeUnit};
 use crate::collapse::kit::forest::Budget;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -51,14 +51,14 @@ impl Collapser for Jfr {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut chunks = Chunks::new(input);
         let mut recording = Recording {
             events: Events::new(sink),
-            options,
+            options: reading,
             sink,
             budget: Budget::default(),
             facts: Stated::default(),

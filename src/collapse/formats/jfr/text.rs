@@ -15,7 +15,7 @@
 
 use super::events::{Event, Events, JavaFrame, Origin};
 use crate::collapse::kit::text::Text;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::weight::Weight;
@@ -53,7 +53,7 @@ impl Collapser for JfrText {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -81,13 +81,13 @@ impl Collapser for JfrText {
                         let number =
                             line.and_then(|line| std::str::from_utf8(line).ok()?.trim().parse().ok());
                         let frame = JavaFrame { name: &name[..open], line: number.unwrap_or(0), kind: b"" };
-                        event.frames.push(frame.build(options, &mut events.names, sink));
+                        event.frames.push(frame.build(reading, &mut events.names, sink));
                     }
                 }
             } else if within && line == b"}" {
                 let state = std::mem::take(&mut event.origin.state);
                 event.origin = Origin { state, ..named_thread(&thread) };
-                events.add(&mut event, options, sink)?;
+                events.add(&mut event, reading, sink)?;
                 within = false;
             } else if within && text == b"stackTrace = [" {
                 in_stack = true;
@@ -122,7 +122,7 @@ impl Collapser for JfrText {
         if within {
             lines.end_within_record(report);
         }
-        events.finish(options, sink, report)
+        events.finish(reading, sink, report)
     }
 }
 

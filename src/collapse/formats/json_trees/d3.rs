@@ -10,7 +10,7 @@ use super::{Node, push};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -45,7 +45,7 @@ impl Collapser for D3FlameGraph {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -57,7 +57,7 @@ impl Collapser for D3FlameGraph {
         json.end(report);
         let Tree { sink, nodes, .. } = tree;
         let value = Value { name: b"value".to_vec(), unit: None };
-        let mut values = Values::only(options, value);
+        let mut values = Values::only(reading, value);
         push(&nodes, &mut values, sink, report).map_err(|e| e.or_at(|| json.place()))?;
         values.finish(report)
     }
@@ -94,6 +94,7 @@ impl Nodes for Tree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]

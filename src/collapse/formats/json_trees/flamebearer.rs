@@ -14,7 +14,7 @@ use super::{Node, push};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::weight::Weight;
@@ -47,7 +47,7 @@ impl Collapser for Flamebearer {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -62,7 +62,7 @@ impl Collapser for Flamebearer {
             "lock_nanoseconds" => Value::new(graph.name, "ns"),
             unit => Value::with_producers_unit(graph.name, unit),
         };
-        let mut values = Values::only(options, value);
+        let mut values = Values::only(reading, value);
         push(&nodes, &mut values, sink, report).map_err(|e| e.or_at(|| json.place()))?;
         values.finish(report)
     }
@@ -191,6 +191,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     fn document(levels: &str) -> String {

@@ -31,7 +31,7 @@ use crate::number;
 mod thread_dump;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -63,14 +63,14 @@ impl Collapser for Jstack {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = ["threads", "runnable", "blocked", "waiting"].map(|name| Value::new(name, "threads"));
-        let mut values = Values::new(options, declared.to_vec(), 0)?;
+        let mut values = Values::new(reading, declared.to_vec(), 0)?;
         if is_json(input.head()) {
-            thread_dump::collapse(input, options, &mut values, sink, &mut report.facts)?;
+            thread_dump::collapse(input, reading, &mut values, sink, &mut report.facts)?;
             return values.finish(report);
         }
         // The file of `dump_to_file` begins with the process.
@@ -94,10 +94,10 @@ impl Collapser for Jstack {
             if line.starts_with(b"\"") {
                 threads += u64::from(has_number(line));
                 thread.finish(&mut values, sink)?;
-                thread = Dumped::new(line, options, sink);
+                thread = Dumped::new(line, reading, sink);
             } else if let (Some((name, tid, state)), Some(pid)) = (numbered(line), &pid) {
                 thread.finish(&mut values, sink)?;
-                thread = Dumped::of(Thread { name, pid, tid }, options, sink);
+                thread = Dumped::of(Thread { name, pid, tid }, reading, sink);
                 thread.state(state);
             } else if text.is_empty() {
                 thread.finish(&mut values, sink)?;
@@ -105,7 +105,7 @@ impl Collapser for Jstack {
             } else if let Some(state) = text.strip_prefix(b"java.lang.Thread.State: ") {
                 thread.state(state);
             } else if let (Some(frame), true) = (text.strip_prefix(b"at "), thread.open) {
-                thread.frames.push(java_frame(frame, options, &mut names, sink));
+                thread.frames.push(java_frame(frame, reading, &mut names, sink));
             }
             // Locks, the heap and what else a JVM prints among its threads.
             Ok(true)

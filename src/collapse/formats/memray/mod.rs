@@ -27,7 +27,7 @@ use self::heap::{Cost, Heap, Location};
 use self::wire::Wire;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -61,7 +61,7 @@ impl Collapser for Memray {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -89,7 +89,7 @@ impl Collapser for Memray {
                 "there is more behind the end of the recording, at byte {byte}, which is not read"
             ));
         }
-        recording.finish(&header, options, sink, report)
+        recording.finish(&header, reading, sink, report)
     }
 }
 
@@ -125,7 +125,7 @@ impl Recording {
     fn finish(
         mut self,
         header: &Header,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -140,10 +140,10 @@ impl Recording {
         declared.append(&mut counts);
         let costs = self.heap.finish();
         let holds = |at: usize| costs.iter().any(|(_, cost)| row(cost, header.layout)[at] > 0);
-        let mut values = Values::holding(options, declared, 0, holds, report)?;
+        let mut values = Values::holding(reading, declared, 0, holds, report)?;
         let natives = costs.iter().map(|(at, _)| (at.native, at.generation));
-        let mut names = self.frames.name(natives, options, sink, report)?;
-        let shows_threads = options.shows_threads(false);
+        let mut names = self.frames.name(natives, reading, sink, report)?;
+        let shows_threads = reading.shows_threads(false);
         let pid = header.pid.to_string();
         let mut stack = Vec::new();
         for (Location { thread, path, native, generation }, cost) in &costs {
@@ -154,7 +154,7 @@ impl Recording {
             let thread = Thread { name, pid: pid.as_bytes(), tid: tid.as_bytes() };
             if shows_threads {
                 let mut frame = Vec::new();
-                thread.write(options, &mut frame);
+                thread.write(reading, &mut frame);
                 stack.push(sink.frame(&frame));
             }
             names.append(&self.frames, (*path, *native, *generation), skipped, sink, &mut stack)?;

@@ -1,6 +1,7 @@
 //! Recordings of a few records, made by hand: what a real one of a few seconds never has.
 
 use super::*;
+use crate::collapse::Options;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 

@@ -14,7 +14,7 @@ mod recording;
 
 use self::packets::{MAGIC, Packets};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -45,7 +45,7 @@ impl Collapser for Memtrace {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -58,7 +58,7 @@ impl Collapser for Memtrace {
         if let Some(byte) = packets.cut {
             report.doubt(format!("the trace is cut off at byte {byte}; it is read as far as it goes"));
         }
-        recording.finish(options, sink, report)
+        recording.finish(reading, sink, report)
     }
 }
 

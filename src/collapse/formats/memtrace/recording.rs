@@ -10,7 +10,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{Context, Options, Reading, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::profile::fact;
@@ -204,14 +204,14 @@ impl Recording {
     ///
     /// # Errors
     /// Those of the sink, and values that are not there.
-    pub fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn finish(mut self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let Some(info) = self.info.take() else { return Ok(()) };
         self.facts(&info, report);
         self.keep_live()?;
         let held = |at: usize| !self.tries[at].is_empty();
         let declared = COLUMNS.iter().map(|name| Value::new(*name, "bytes")).collect();
-        let mut values = Values::holding(options, declared, ALLOCATED, held, report)?;
-        let frames = self.frames(options, sink, report);
+        let mut values = Values::holding(reading, declared, ALLOCATED, held, report)?;
+        let frames = self.frames(reading, sink, report);
         let no_stack = sink.frame(NO_STACK);
         let period = Weight::new(info.period.into());
         let mut whole = Vec::new();

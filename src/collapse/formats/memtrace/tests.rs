@@ -1,6 +1,7 @@
 //! Traces put together packet by packet.
 
 use super::*;
+use crate::collapse::Options;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::{collapse_bytes, fold};
 

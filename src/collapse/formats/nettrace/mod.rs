@@ -20,7 +20,7 @@ mod recording;
 
 use self::blocks::{MAGIC, Object, Objects};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -51,12 +51,12 @@ impl Collapser for Nettrace {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut objects = Objects::new(input)?;
-        let mut recording = Recording::new(objects.layout, options, sink);
+        let mut recording = Recording::new(objects.layout, reading, sink);
         while let Some((object, place)) = objects.next()? {
             let read = match object {
                 Object::Trace(bytes) => recording.trace(bytes),
@@ -72,7 +72,7 @@ impl Collapser for Nettrace {
         if let Some(byte) = objects.cut {
             report.doubt(format!("the trace is cut off at byte {byte}; it is read as far as it goes"));
         }
-        recording.finish(options, sink, report)
+        recording.finish(reading, sink, report)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bytes::push_varint;
+use crate::collapse::Options;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 

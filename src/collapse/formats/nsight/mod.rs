@@ -14,7 +14,7 @@ mod sqlite;
 
 use self::export::Export;
 use self::sqlite::Database;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -62,13 +62,13 @@ impl Collapser for Nsight {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut database = Database::open(input)?;
         let export = Export::read(&mut database, sink, report)?;
-        export.finish(options, sink, report)
+        export.finish(reading, sink, report)
     }
 }
 

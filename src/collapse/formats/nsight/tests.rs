@@ -1,6 +1,7 @@
 //! A database that SQLite itself has made, whole and damaged.
 
 use super::*;
+use crate::collapse::Options;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::{collapse_bytes, fold};
 

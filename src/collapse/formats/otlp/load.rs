@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::data::{AnyValue, Attribute, Data, Dictionary, Profile, Resource, Sample, Scope};
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::pprof_model::{self as model, FunctionLine, Model, RawLabel};
-use crate::collapse::{Options, Report, Sink};
+use crate::collapse::{Options, Reading, Report, Sink};
 use crate::error::{Error, Result};
 
 /// The keys of a build id, the surest first.
@@ -138,8 +138,8 @@ impl Loader {
     ///
     /// # Errors
     /// Those of [`Model::collapse`].
-    pub fn collapse(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-        self.model.collapse(options, sink, report)?;
+    pub fn collapse(&self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+        self.model.collapse(reading, sink, report)?;
         let facts = &mut report.facts;
         let About { host, system, command, producer } = &self.about;
         facts.host = crate::profile::fact(host.text()).or(facts.host.take());

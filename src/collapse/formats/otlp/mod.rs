@@ -27,7 +27,7 @@ use self::load::Loader;
 use self::protobuf::Damage;
 use crate::collapse::kit::json::{HeadKeys, Json};
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
 
@@ -74,7 +74,7 @@ impl Collapser for Otlp {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -84,12 +84,12 @@ impl Collapser for Otlp {
         let is_json = !is_protobuf(input.head()) && HeadKeys::read(input.head()).is_some();
         let messages = if is_json { read_json(input)? } else { read_protobuf(input)? };
         let wants_labels = sink.wants().contexts || sink.exchange().is_some();
-        let mut loader = Loader::new(options, wants_labels);
+        let mut loader = Loader::new(reading, wants_labels);
         loader.load(&messages).map_err(|e| e.or_at(at))?;
         drop(messages);
         #[cfg(feature = "perf-data")]
-        loader.name_native(options).map_err(|e| e.or_at(at))?;
-        loader.collapse(options, sink, report).map_err(|e| e.or_at(at))
+        loader.name_native(reading).map_err(|e| e.or_at(at))?;
+        loader.collapse(reading, sink, report).map_err(|e| e.or_at(at))
     }
 }
 

@@ -84,7 +84,7 @@ use self::stacks::StackBuilder;
 use self::stitch::{Chains, GROUP, stitch};
 use self::summary::Summary;
 use crate::collapse::kit::events::check_units;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::input::Input;
@@ -137,7 +137,7 @@ impl Collapser for PerfData {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -150,13 +150,13 @@ impl Collapser for PerfData {
                 e.at(Position { file: Some(name.clone()), line: None, byte })
             }
         };
-        collapse(input, options, sink, report).map_err(position)
+        collapse(input, reading, sink, report).map_err(position)
     }
 }
 
-fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-    let search = options.search();
-    let mut folding = Folding::new(input, options, &search, sink.wants(), report.first_value.take())?;
+fn collapse(input: Input, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    let search = reading.search();
+    let mut folding = Folding::new(input, reading, &search, sink.wants(), reading.first_value.clone())?;
     folding.branches = sink.exchange().is_some();
     // Whoever has not asked for parts gets them as one.
     while folding.fold()?.is_some() {

@@ -43,7 +43,7 @@ use self::overview::Overview;
 use self::parser::PerfParser;
 use crate::collapse::kit::driver;
 use crate::collapse::kit::events::{CommonWeight, check_units};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, ValueSelection, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, ValueSelection, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
 
@@ -124,7 +124,7 @@ impl Collapser for PerfScript {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -134,25 +134,25 @@ impl Collapser for PerfScript {
         header.measured_events().for_each(|event| report.declare(event));
         // Some headers lack the event that was recorded instead of theirs.
         of_first_sample.iter().for_each(|event| report.declare(event));
-        let first = report
+        let first = reading
             .first_value
-            .take()
+            .clone()
             .or_else(|| header.measured_events().next().map(<[u8]>::to_vec))
             .or(of_first_sample);
         // The head may hold nothing but perf's notes on mappings: then only reading on in order
         // tells which event comes first.
         let threads =
-            if first.is_none() && options.values == ValueSelection::Default { 1 } else { options.threads };
+            if first.is_none() && reading.values == ValueSelection::Default { 1 } else { reading.threads };
         let (wants, overview, kept) = (sink.wants(), Mutex::default(), input.kept());
         let are_samples = layout.is_none() && are_samples(input.head());
-        let new = || PerfParser::new(options, wants, layout, are_samples, first.clone(), &overview, &kept);
+        let new = || PerfParser::new(reading, wants, layout, are_samples, first.clone(), &overview, &kept);
         let cut = |bytes: &[u8]| match are_samples {
             true => last_frame(bytes),
             false => sample_end(bytes, layout.unwrap_or(Layout::DEFAULT)),
         };
         driver::run(input, threads, &cut, new, sink, report)?;
         let kept = || report.values.iter().filter(|(_, total)| total.kept);
-        check_units(kept().map(|(value, _)| value), options)?;
+        check_units(kept().map(|(value, _)| value), reading)?;
         let samples = kept().map(|(_, total)| total.samples).sum();
         let mut overview: Overview = overview.into_inner().unwrap_or_else(PoisonError::into_inner);
         let event = match &kept().collect::<Vec<_>>()[..] {

@@ -23,7 +23,9 @@ use crate::collapse::kit::naming::{is_kernel, name_thread};
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+};
 use crate::error::Result;
 use crate::input::Input;
 use crate::number;
@@ -58,18 +60,18 @@ impl Collapser for PerfSched {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = ["offcpu", "blocked", "runnable"].map(|name| Value::new(name, "ns"));
         let header = TextHeader::read(input.head());
         let mut parser = Parser {
-            options,
+            options: reading,
             contexts: sink.wants().contexts,
             times: None,
             layout: Layout::guess(input.head()).unwrap_or(Layout::DEFAULT),
-            values: Values::new(options, declared.into(), 0)?,
+            values: Values::new(reading, declared.into(), 0)?,
             names: FrameNames::default(),
             off: HashMap::new(),
             leaving: None,

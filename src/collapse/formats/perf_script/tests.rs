@@ -3,7 +3,7 @@
 use super::event::Layout;
 use super::{PerfScript, sample_end};
 use crate::collapse::tests::{collapse_bytes, fold};
-use crate::collapse::{Collapser, Options, Report};
+use crate::collapse::{Collapser, Options, Reading, Report};
 use crate::input::Input;
 use crate::profile::{ProfileBuilder, Wants};
 
@@ -122,7 +122,7 @@ fn on_threads(threads: usize, text: &str) -> (String, Report) {
     let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned().into_bytes()))).unwrap();
     let (mut builder, mut report) = (ProfileBuilder::new(Wants::default()), Report::default());
     let options = Options { threads, ..Options::default() };
-    PerfScript.collapse(input, &options, &mut builder, &mut report).unwrap();
+    PerfScript.collapse(input, &Reading::alone(&options), &mut builder, &mut report).unwrap();
     let mut folded = Vec::new();
     builder.finish().unwrap().stacks().write(&mut folded).unwrap();
     (String::from_utf8(folded).unwrap(), report)

@@ -17,7 +17,7 @@ mod tables;
 use self::packet::{Packet, Packets};
 use self::recording::Recording;
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -66,7 +66,7 @@ impl Collapser for Perfetto {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -78,7 +78,7 @@ impl Collapser for Perfetto {
         if let Some(byte) = packets.cut {
             report.doubt(format!("the trace is cut off at byte {byte}; it is read as far as it goes"));
         }
-        recording.finish(options, sink, report)
+        recording.finish(reading, sink, report)
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::*;
 use crate::bytes::push_varint;
+use crate::collapse::Options;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 

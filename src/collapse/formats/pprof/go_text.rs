@@ -17,7 +17,7 @@ use crate::collapse::kit::driver::{self, RecordParser, last_blank_line};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -47,7 +47,7 @@ impl Collapser for GoText {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -59,7 +59,7 @@ impl Collapser for GoText {
         // A wrong choice of values is reported once, before there are threads. The first line says which
         // values hold anything.
         let holds = |at: usize| header.totals.get(at).is_none_or(|total| !total.is_zero());
-        let chosen = Values::holding(options, header.values(), 0, holds, report)?;
+        let chosen = Values::holding(reading, header.values(), 0, holds, report)?;
         let default = header.values().iter().position(|value| chosen.kept() == Some(value)).unwrap_or(0);
         if header.kind == Kind::Heap {
             report
@@ -69,14 +69,14 @@ impl Collapser for GoText {
         let new = || Lines {
             sums: &sums,
             own: Vec::new(),
-            values: Values::new(options, header.values(), default).expect("it was possible before"),
+            values: Values::new(reading, header.values(), default).expect("it was possible before"),
             header: header.clone(),
-            srcline: options.srcline,
+            srcline: reading.srcline,
             pending: None,
             stack: Vec::new(),
             names: FrameNames::default(),
         };
-        driver::run_records(input, options.threads, &last_blank_line, new, sink, report)?;
+        driver::run_records(input, reading.threads, &last_blank_line, new, sink, report)?;
         let sums = sums.into_inner().expect("no thread panics");
         for ((value, sum), stated) in header.values().iter().zip(sums).zip(&header.totals) {
             let what = format!("the records of {}", String::from_utf8_lossy(&value.name));
@@ -276,13 +276,14 @@ fn cells(line: &[u8]) -> Vec<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::folded::StackTable;
 
     fn collapsed(text: &str) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
         assert_eq!(GoText.detect(text.as_bytes()), Verdict::Yes);
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        GoText.collapse(input, &Options::default(), &mut table, &mut report).unwrap();
+        GoText.collapse(input, &Reading::alone(&Options::default()), &mut table, &mut report).unwrap();
         assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
         let mut out = Vec::new();
         table.write(&mut out).unwrap();

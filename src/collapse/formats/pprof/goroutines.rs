@@ -18,7 +18,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -50,20 +50,20 @@ impl Collapser for Goroutines {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let new = || Lines {
-            options,
-            values: Values::single(options, "goroutines", "goroutines"),
+            options: reading,
+            values: Values::single(reading, "goroutines", "goroutines"),
             within: false,
             thread: None,
             stack: Vec::new(),
             held: Vec::new(),
             names: FrameNames::default(),
         };
-        driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
+        driver::run_records(input, reading.threads, &last_blank_line, new, sink, report)
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         let fold = |options: &Options| {
             let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
             let mut table = StackTable::default();
-            Goroutines.collapse(input, options, &mut table, &mut Report::default()).unwrap();
+            Goroutines.collapse(input, &Reading::alone(options), &mut table, &mut Report::default()).unwrap();
             let mut out = Vec::new();
             table.write(&mut out).unwrap();
             String::from_utf8(out).unwrap()

@@ -15,7 +15,7 @@ pub mod raw;
 
 use self::decode::read;
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Position, Result};
 use crate::input::Input;
 
@@ -59,14 +59,14 @@ impl Collapser for Pprof {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let name = input.name().clone();
         let wants_labels = sink.wants().contexts || sink.exchange().is_some();
-        let model = read(input, options, wants_labels)?;
-        model.collapse(options, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
+        let model = read(input, reading, wants_labels)?;
+        model.collapse(reading, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
     }
 }
 
@@ -79,6 +79,7 @@ fn is_value_type(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::bytes::push_varint;
+    use crate::collapse::Options;
     use crate::folded::StackTable;
     use crate::weight::Weight;
 
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(Pprof.detect(profile), Verdict::Yes);
         let input = Input::new("test", Box::new(std::io::Cursor::new(profile.to_vec()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        Pprof.collapse(input, options, &mut table, &mut report)?;
+        Pprof.collapse(input, &Reading::alone(options), &mut table, &mut report)?;
         let mut out = Vec::new();
         table.write(&mut out)?;
         Ok((String::from_utf8(out).unwrap(), report))
@@ -168,7 +169,12 @@ mod tests {
             // A profile cut or broken behind the types may not be detected by its first bytes.
             let input = Input::new("test", Box::new(std::io::Cursor::new(bytes))).unwrap();
             let mut table = StackTable::default();
-            let error = Pprof.collapse(input, &Options::default(), &mut table, &mut Report::default());
+            let error = Pprof.collapse(
+                input,
+                &Reading::alone(&Options::default()),
+                &mut table,
+                &mut Report::default(),
+            );
             let error = error.unwrap_err().to_string();
             assert!(error.starts_with("test: ") && error.contains(message), "{error}");
         }

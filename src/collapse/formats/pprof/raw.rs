@@ -27,7 +27,7 @@ use crate::collapse::kit::pprof_model::samples::{
     Labels, LocationFrames, Origin, Samples, default_of, note_period,
 };
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -68,7 +68,7 @@ impl Collapser for PprofRaw {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -79,11 +79,11 @@ impl Collapser for PprofRaw {
         while reader.line(&mut line)? {
             number += 1;
             let place = || Position::line(name.clone(), number);
-            if !profile.line(&line, options, &mut FrameNames::default(), sink).map_err(|e| e.or_at(place))? {
+            if !profile.line(&line, reading, &mut FrameNames::default(), sink).map_err(|e| e.or_at(place))? {
                 report.not_understood.note(&line, place);
             }
         }
-        profile.collapse(options, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
+        profile.collapse(reading, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
     }
 }
 
@@ -290,9 +290,9 @@ impl Raw {
         true
     }
 
-    fn collapse(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn collapse(&mut self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut names = FrameNames::default();
-        self.end_sample(options, &mut names, sink);
+        self.end_sample(reading, &mut names, sink);
         let mut frames = Vec::new();
         for id in self.samples.locations() {
             let Some(location) = self.locations.get(id) else {
@@ -315,7 +315,7 @@ impl Raw {
         report.facts = std::mem::take(&mut self.facts);
         let types = std::mem::take(&mut self.types);
         let columns = types.len();
-        let values = Values::holding(options, types, default, |at| self.samples.holds(at, columns), report)?;
+        let values = Values::holding(reading, types, default, |at| self.samples.holds(at, columns), report)?;
         let kind = String::from_utf8_lossy(&self.period_type).into_owned();
         if let (Some(period), Some((name, unit))) = (self.period, kind.rsplit_once(' ')) {
             note_period(&values, &Value::with_producers_unit(name, unit), period, report);

@@ -18,7 +18,7 @@ use self::marshal::{Id, Marshal, Object};
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -55,7 +55,7 @@ impl Collapser for Pstats {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -72,7 +72,7 @@ impl Collapser for Pstats {
         let frames: Vec<FrameId> =
             functions.keys.all().iter().map(|key| frame(key, &mut names, sink)).collect();
         let (mut forest, nodes) = graph.stacks(&frames)?;
-        let mut values = Values::single(options, "time", "ns");
+        let mut values = Values::single(reading, "time", "ns");
         forest.samples(&[], nodes, sink, |stack, weight, sink| values.add(0, stack, weight, sink))?;
         values.finish(report)
     }
@@ -178,6 +178,7 @@ fn frame((file, line, name): &Key<'_>, names: &mut FrameNames, sink: &mut dyn Si
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     /// Marshal data of what Python would write.

@@ -22,7 +22,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::json::HeadKeys;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -64,7 +64,7 @@ impl Collapser for Stackprof {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -75,7 +75,7 @@ impl Collapser for Stackprof {
         } else {
             json::read(input, report)?
         };
-        dump.collapse(options, sink, report).map_err(|e| e.or_at(|| place))
+        dump.collapse(reading, sink, report).map_err(|e| e.or_at(|| place))
     }
 }
 

@@ -15,7 +15,7 @@ mod symbols;
 
 use self::frames::{Frames, is_capture};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -50,12 +50,12 @@ impl Collapser for Sysprof {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut frames = Frames::new(input)?;
-        let mut recording = Recording::new(&frames.header, options, sink);
+        let mut recording = Recording::new(&frames.header, reading, sink);
         while let Some((frame, place)) = frames.next()? {
             let read = recording.frame(&frame)?;
             read.ok_or_else(|| Error::malformed("a frame of a capture", b"other bytes").at(place))?;
@@ -63,7 +63,7 @@ impl Collapser for Sysprof {
         if let Some(byte) = frames.cut {
             report.doubt(format!("the capture is cut off at byte {byte}; it is read as far as it goes"));
         }
-        recording.finish(options, sink, report)
+        recording.finish(reading, sink, report)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Captures put together frame by frame.
 
 use super::*;
+use crate::collapse::Options;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::{collapse_bytes, fold};
 

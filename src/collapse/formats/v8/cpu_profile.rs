@@ -26,7 +26,7 @@ use super::head;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -64,7 +64,7 @@ impl Collapser for CpuProfile {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -96,7 +96,7 @@ impl Collapser for CpuProfile {
             report.facts.duration = end.checked_sub(start).ok().and_then(|passed| duration(passed, "us"));
         }
         let (name, unit) = if tree.is_timed() { ("time", "us") } else { ("samples", "samples") };
-        let mut values = Values::single(options, name, unit);
+        let mut values = Values::single(reading, name, unit);
         tree.collapse(None, &Context::UNKNOWN, &mut values, sink).map_err(|e| e.or_at(|| json.place()))?;
         if let Ok(samples @ 1..) = u64::try_from(tree.samples.len()) {
             report.facts.samples = Some(samples.saturating_sub(tree.flaws.samples));
@@ -109,13 +109,14 @@ impl Collapser for CpuProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::folded::StackTable;
 
     fn collapsed(text: &str, options: &Options) -> Result<String> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
         assert_eq!(CpuProfile.detect(text.as_bytes()), Verdict::Yes);
         let mut table = StackTable::default();
-        CpuProfile.collapse(input, options, &mut table, &mut Report::default())?;
+        CpuProfile.collapse(input, &Reading::alone(options), &mut table, &mut Report::default())?;
         let mut out = Vec::new();
         table.write(&mut out)?;
         Ok(String::from_utf8(out).unwrap())

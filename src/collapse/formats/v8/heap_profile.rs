@@ -14,7 +14,7 @@ use crate::collapse::kit::forest::{Forest, Node};
 use crate::collapse::kit::json::{HeadKeys, Json, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -44,7 +44,7 @@ impl Collapser for HeapProfile {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -66,7 +66,7 @@ impl Collapser for HeapProfile {
             }
         }
         json.end(report);
-        let mut values = Values::single(options, "size", "bytes");
+        let mut values = Values::single(reading, "size", "bytes");
         let Tree { sink, mut forest, sizes, root, .. } = tree;
         let sized = sizes.into_iter().enumerate().filter(|(_, size)| !size.is_zero());
         let mut stack = Vec::new();
@@ -118,6 +118,7 @@ impl Nodes for Tree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::folded::StackTable;
 
     #[test]
@@ -133,7 +134,9 @@ mod tests {
         assert_eq!(HeapProfile.detect(text.as_bytes()), Verdict::Yes);
         let input = Input::new("test", Box::new(std::io::Cursor::new(text))).unwrap();
         let mut table = StackTable::default();
-        HeapProfile.collapse(input, &Options::default(), &mut table, &mut Report::default()).unwrap();
+        HeapProfile
+            .collapse(input, &Reading::alone(&Options::default()), &mut table, &mut Report::default())
+            .unwrap();
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
         assert_eq!(

@@ -16,7 +16,7 @@ use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind as CodeKind, Place, sanitize_frame};
 use crate::input::Input;
@@ -47,7 +47,7 @@ impl Collapser for Ticks {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -59,13 +59,13 @@ impl Collapser for Ticks {
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
-                "code" => read_codes(&mut json, options, &mut codes, sink)?,
+                "code" => read_codes(&mut json, reading, &mut codes, sink)?,
                 "ticks" => read_ticks(&mut json, &mut stacks, &mut ticks)?,
                 _ => json.skip()?,
             }
         }
         json.end(report);
-        let mut values = Values::single(options, "ticks", "samples");
+        let mut values = Values::single(reading, "ticks", "samples");
         let no_stack = sink.frame(crate::collapse::kit::names::NO_STACK);
         let mut stack = Vec::new();
         for mut path in ticks {

@@ -25,7 +25,7 @@ use self::elements::{Element, Elements, Known};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -62,20 +62,20 @@ impl Collapser for Xctrace {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("samples", "samples"), Value::new("time", "ns")];
         let mut table = Table {
-            values: Values::new(options, declared, 0)?,
+            values: Values::new(reading, declared, 0)?,
             contexts: sink.wants().contexts,
             rows: HashMap::new(),
             has_stacks: false,
         };
         let name = input.name().clone();
         let mut xml = Xml::from_reader(elements::Limited::new(input.into_reader()));
-        let mut elements = Elements::new(options);
+        let mut elements = Elements::new(reading);
         let mut open: Vec<Element> = Vec::new();
         let mut buffer = Vec::new();
         let mut is_whole = false;
@@ -242,6 +242,7 @@ const NO_THREAD: Thread<'static> = Thread { name: b"", pid: b"", tid: b"" };
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 

@@ -13,7 +13,7 @@ use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Options, Report, Sink, Value};
+use crate::collapse::{Options, Reading, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::profile::header::HeaderReader;
@@ -191,7 +191,7 @@ impl Model {
     ///
     /// # Errors
     /// References to what is not there, [`crate::ErrorKind::Overflow`], and the sink's.
-    pub fn collapse(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn collapse(&self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let types = self.types.iter().map(|&kind| self.value(kind)).collect::<Result<Vec<_>>>()?;
         if types.is_empty() {
             return Err(Error::malformed("at least one sample type", b"none"));
@@ -199,24 +199,24 @@ impl Model {
         let named = self.texts.get_or_none(self.default_type)?;
         let default = default_of(&types, named);
         let columns = types.len();
-        let values = Values::holding(options, types, default, |at| self.samples.holds(at, columns), report)?;
+        let values = Values::holding(reading, types, default, |at| self.samples.holds(at, columns), report)?;
         self.facts(&values, report)?;
         // What is counted are samples then, of no type that the profile has.
-        let mut exchange = sink.exchange().filter(|_| !options.count);
+        let mut exchange = sink.exchange().filter(|_| !reading.count);
         let keeps_all = exchange.as_ref().is_some_and(|exchange| !exchange.prunes);
         let prune = if keeps_all { Ok(None) } else { self.prune()? };
         let prune = prune.unwrap_or_else(|problem| {
             report.warn(format!("{problem}: the profile's frames stay as they are"));
             None
         });
-        let chosen = exchange.as_deref_mut().map(|store| self.begin_exchange(store, options)).transpose()?;
+        let chosen = exchange.as_deref_mut().map(|store| self.begin_exchange(store, reading)).transpose()?;
         let mappings = match exchange {
             Some(exchange) => self.exchange_mappings(exchange)?,
             None => Vec::new(),
         };
         let mut namer = Namer {
             model: self,
-            options,
+            options: reading,
             names: FrameNames::default(),
             mappings,
             exchanges: chosen.is_some(),
@@ -240,7 +240,7 @@ impl Model {
             for label in raw {
                 self.note(label, &mut labels)?;
             }
-            let frame = if self.shows_threads { labels.frame(options, &mut namer.names, sink) } else { None };
+            let frame = if self.shows_threads { labels.frame(reading, &mut namer.names, sink) } else { None };
             origins[at] = Origin { frame, labels, exchanged: 0 };
         }
         if chosen.is_some() {

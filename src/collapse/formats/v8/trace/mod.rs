@@ -42,7 +42,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::spans::{Mark, Moment, Span, Spans};
 use crate::collapse::kit::times::date;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::Interner;
 use crate::input::Input;
@@ -84,7 +84,7 @@ impl Collapser for Trace {
     fn collapse(
         &self,
         input: Input,
-        options: &Options,
+        reading: &Reading<'_>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -107,7 +107,7 @@ impl Collapser for Trace {
             let first = first.checked_mul(Weight::new(1000)).and_then(|first| base.checked_add(first));
             report.facts.start = first.ok().and_then(|first| date(first, "ns"));
         }
-        events.collapse(options, sink, report).map_err(|e| e.or_at(|| json.place()))
+        events.collapse(reading, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
 

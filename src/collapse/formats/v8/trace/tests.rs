@@ -1,6 +1,7 @@
 //! Traces as text, and their stacks.
 
 use super::*;
+use crate::collapse::Options;
 use crate::folded::StackTable;
 
 fn collapsed(events: &str, options: &Options) -> (String, Vec<String>) {
@@ -8,7 +9,7 @@ fn collapsed(events: &str, options: &Options) -> (String, Vec<String>) {
     let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone()))).unwrap();
     assert_eq!(Trace.detect(text.as_bytes()), Verdict::Yes);
     let (mut table, mut report) = (StackTable::default(), Report::default());
-    Trace.collapse(input, options, &mut table, &mut report).unwrap();
+    Trace.collapse(input, &Reading::alone(options), &mut table, &mut report).unwrap();
     let mut out = Vec::new();
     table.write(&mut out).unwrap();
     (String::from_utf8(out).unwrap(), report.notes)
@@ -291,12 +292,15 @@ fn a_trace_that_is_cut_says_so() {
     ] {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        Trace.collapse(input, &Options::default(), &mut table, &mut report).unwrap();
+        Trace.collapse(input, &Reading::alone(&Options::default()), &mut table, &mut report).unwrap();
         assert_eq!(table.len(), 1);
         let is_object = text.starts_with('{');
         assert_eq!(report.not_understood.ends_within_record.is_some(), is_cut || is_object, "{text}");
     }
     let input = Input::new("test", Box::new(std::io::Cursor::new(event[..20].to_owned()))).unwrap();
     let (mut table, mut report) = (StackTable::default(), Report::default());
-    assert!(Trace.collapse(input, &Options::default(), &mut table, &mut report).is_err(), "nothing was read");
+    assert!(
+        Trace.collapse(input, &Reading::alone(&Options::default()), &mut table, &mut report).is_err(),
+        "nothing was read"
+    );
 }
