@@ -34,8 +34,6 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
     struct Turns {
         begun: usize,
         taken: usize,
-        /// True while a thread hands on.
-        taking: bool,
         made: HashMap<usize, Result<Vec<u8>>>,
         /// Texts that were taken are written over: fresh memory takes longer than what is in it.
         spare: Vec<Vec<u8>>,
@@ -43,15 +41,8 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
         over: bool,
         error: Option<Error>,
     }
-    let turns = Turns {
-        begun: 0,
-        taken: 0,
-        taking: false,
-        made: HashMap::new(),
-        spare: Vec::new(),
-        over: false,
-        error: None,
-    };
+    let turns =
+        Turns { begun: 0, taken: 0, made: HashMap::new(), spare: Vec::new(), over: false, error: None };
     let (turns, take, moved) = (Mutex::new(turns), Mutex::new(take), Condvar::new());
     let lock = || turns.lock().unwrap_or_else(PoisonError::into_inner);
     let work = || {
@@ -77,9 +68,7 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
             let made = make(part.clone(), &mut text).map(|()| text);
             now = lock();
             now.made.insert(own, made);
-            if std::mem::replace(&mut now.taking, true) {
-                continue;
-            }
+            // While another thread hands on, the text that is next is not there.
             loop {
                 let next = now.taken;
                 let Some(made) = now.made.remove(&next).filter(|_| !now.over) else { break };
@@ -97,7 +86,6 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
                 }
                 moved.notify_all();
             }
-            now.taking = false;
         }
     };
     std::thread::scope(|scope| {

@@ -304,9 +304,6 @@ impl Weight {
 
     fn mantissa_at(self, decimals: u8) -> Option<i128> {
         let shift = u32::from(decimals - self.decimals);
-        if self.mantissa == 0 {
-            return Some(0);
-        }
         self.mantissa.checked_mul(10i128.checked_pow(shift)?)
     }
 

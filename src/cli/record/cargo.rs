@@ -56,12 +56,12 @@ pub struct Cargo {
     pub bench: Option<String>,
 
     /// Record the tests inside this library or binary; by default the library
-    #[arg(long, value_name = "NAME", num_args = 0..=1, help_heading = "Program")]
-    pub unit_test: Option<Option<String>>,
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", help_heading = "Program")]
+    pub unit_test: Option<String>,
 
     /// Record the benchmarks inside this library or binary; by default the library
-    #[arg(long, value_name = "NAME", num_args = 0..=1, help_heading = "Program")]
-    pub unit_bench: Option<Option<String>>,
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", help_heading = "Program")]
+    pub unit_bench: Option<String>,
 
     /// Choose from this package
     #[arg(short, long, value_name = "NAME", help_heading = "Program")]
@@ -117,13 +117,14 @@ impl Cargo {
     /// The options as the library has them.
     fn wanted(&self) -> Wanted {
         let name = |name: &Option<String>| name.clone();
+        let library_or = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
         let what = name(&self.bin)
             .map(What::Bin)
             .or_else(|| name(&self.example).map(What::Example))
             .or_else(|| name(&self.test).map(What::Test))
             .or_else(|| name(&self.bench).map(What::Bench))
-            .or_else(|| self.unit_test.clone().map(What::UnitTest))
-            .or_else(|| self.unit_bench.clone().map(What::UnitBench));
+            .or_else(|| self.unit_test.as_ref().map(library_or).map(What::UnitTest))
+            .or_else(|| self.unit_bench.as_ref().map(library_or).map(What::UnitBench));
         let profile = match (&self.profile, self.dev, self.release) {
             (Some(profile), ..) => Some(profile.clone()),
             (_, true, _) => Some("dev".to_owned()),

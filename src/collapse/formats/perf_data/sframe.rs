@@ -305,10 +305,10 @@ impl Part {
                 Some(Frame { cfa, return_address, fp })
             }
             1 => {
-                let cfa = words.place()??;
+                let cfa = words.place().ok()??;
                 // What is not there is as if it were left out.
-                let return_address = words.place()?.or(fixed_ra);
-                let fp = words.place()?.or(fixed_fp);
+                let return_address = words.place().ok()?.or(fixed_ra);
+                let fp = words.place().ok()?.or(fixed_fp);
                 Some(Frame { cfa, return_address, fp })
             }
             _ => None,
@@ -324,6 +324,9 @@ fn function_size(version: u8) -> usize {
         _ => 16,
     }
 }
+
+/// A row that describes no place that there can be.
+struct Damaged;
 
 /// The numbers of a row, of 1, 2 or 4 bytes each.
 struct Words<'a> {
@@ -342,20 +345,21 @@ impl Words<'_> {
         }
     }
 
-    /// A place that is described by two numbers; `Some(None)` if it is left out, or none is left.
-    fn place(&mut self) -> Option<Option<Place>> {
+    /// A place that is described by two numbers; `None` if it is left out, or no numbers are left.
+    fn place(&mut self) -> Result<Option<Place>, Damaged> {
         const FROM_REGISTER: i64 = 1;
         const IN_MEMORY: i64 = 2;
         let unsigned = (1 << (8 * self.width)) - 1;
         let control = match self.signed() {
-            None | Some(0) => return Some(None),
+            None | Some(0) => return Ok(None),
             Some(control) => i64::from(control) & unsigned,
         };
         let base = match control & FROM_REGISTER {
             0 => None,
-            _ => Some(u16::try_from(control >> 3).ok()?),
+            _ => Some(u16::try_from(control >> 3).map_err(|_| Damaged)?),
         };
-        Some(Some(Place { base, offset: self.signed()?, in_memory: control & IN_MEMORY != 0 }))
+        let offset = self.signed().ok_or(Damaged)?;
+        Ok(Some(Place { base, offset, in_memory: control & IN_MEMORY != 0 }))
     }
 }
 

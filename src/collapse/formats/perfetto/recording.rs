@@ -318,7 +318,7 @@ impl Recording {
         let sequence = self.sequences.entry(id).or_default();
         sequence.thread = (fields[1], fields[2]);
         sequence.time = Some(fields[6] as i64).filter(|time| *time > 0).or(sequence.time);
-        if let Some(name) = field(bytes, 5)? {
+        if let Some(name) = field(bytes, 5).ok()? {
             self.thread_names.insert(fields[2], name.to_vec());
         }
         Some(())
@@ -327,7 +327,7 @@ impl Recording {
     fn process_descriptor(&mut self, bytes: &[u8]) -> Option<()> {
         let mut fields = [0; 2];
         message(bytes, &mut fields)?;
-        if let Some(name) = field(bytes, 6)? {
+        if let Some(name) = field(bytes, 6).ok()? {
             self.process_names.insert(fields[1], name.to_vec());
         }
         Some(())
@@ -335,10 +335,10 @@ impl Recording {
 
     fn track_descriptor(&mut self, id: u64, bytes: &[u8]) -> Option<()> {
         self.slices.track(bytes)?;
-        if let Some(process) = field(bytes, 3)? {
+        if let Some(process) = field(bytes, 3).ok()? {
             self.process_descriptor(process)?;
         }
-        match field(bytes, 4)? {
+        match field(bytes, 4).ok()? {
             Some(thread) => self.thread_descriptor(id, thread),
             None => Some(()),
         }
@@ -361,7 +361,7 @@ impl Recording {
             let mut fields = [0; 2];
             message(bytes, &mut fields)?;
             // The first word of the command line, or the thread's name.
-            let name = field(bytes, if number == 1 { 3 } else { 2 })?.unwrap_or_default();
+            let name = field(bytes, if number == 1 { 3 } else { 2 }).ok()?.unwrap_or_default();
             let names = if number == 1 { &mut self.process_names } else { &mut self.thread_names };
             if !name.is_empty() {
                 names.insert(fields[1], name.to_vec());
@@ -371,8 +371,8 @@ impl Recording {
     }
 
     fn system_info(&mut self, bytes: &[u8]) -> Option<()> {
-        if let Some(names) = field(bytes, 1)? {
-            let name = |number| field(names, number).map(Option::unwrap_or_default);
+        if let Some(names) = field(bytes, 1).ok()? {
+            let name = |number| field(names, number).ok().map(Option::unwrap_or_default);
             let parts = [name(1)?, name(3)?, name(4)?];
             self.system = crate::profile::fact(parts.join(&b' ').trim_ascii());
         }
@@ -540,8 +540,8 @@ impl Sequence {
             }
         }
         // Of `StackSampleDefaults`, the counter.
-        if let Some(stack_samples) = field(bytes, 2000)?
-            && let Some(counter) = field(stack_samples, 2)?
+        if let Some(stack_samples) = field(bytes, 2000).ok()?
+            && let Some(counter) = field(stack_samples, 2).ok()?
         {
             self.counter = Counter::read(counter)?.1;
         }
@@ -549,15 +549,18 @@ impl Sequence {
     }
 }
 
-/// The bytes of the first field of this number; the outer `None` is damage.
-fn field(bytes: &[u8], wanted: u32) -> Option<Option<&[u8]>> {
+/// A message that ends within a field.
+struct Damaged;
+
+/// The bytes of the first field of this number, if there is one.
+fn field(bytes: &[u8], wanted: u32) -> Result<Option<&[u8]>, Damaged> {
     for field in Fields(bytes) {
-        match field? {
-            (number, Content::Bytes(bytes)) if number == wanted => return Some(Some(bytes)),
+        match field.ok_or(Damaged)? {
+            (number, Content::Bytes(bytes)) if number == wanted => return Ok(Some(bytes)),
             _ => {}
         }
     }
-    Some(None)
+    Ok(None)
 }
 
 /// Unpacks compressed packets, if they are of a sensible size.

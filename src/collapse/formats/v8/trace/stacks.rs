@@ -167,26 +167,8 @@ impl Events {
             let start = self.start(&thread, several, options, sink);
             let mut stacks = Trie::new(contexts);
             let mut extras: Vec<Extra> = Vec::new();
-            let found = spans.collapse(&mut stacks, |met, path| {
-                match met {
-                    Met::Span(Span { launch: Launch { correlation: None, external: None }, .. }) => {}
-                    Met::Span(span) => {
-                        for work in self.device.launched_by(span) {
-                            extras.push(Extra::of_work(&work, path, columns.gpu)?);
-                        }
-                    }
-                    Met::Moment(moment) => extras.push(Extra {
-                        path,
-                        leaf: None,
-                        column: columns.allocated[moment.kind],
-                        weight: moment.weight,
-                        at: moment.at,
-                        lasts: 0,
-                        stream: None,
-                    }),
-                }
-                Ok(())
-            })?;
+            let found =
+                spans.collapse(&mut stacks, |met, path| self.take_extras(&mut extras, met, path, columns))?;
             if column == columns.events || values.is_kept(column) {
                 misplaced += found;
             }
@@ -206,29 +188,8 @@ impl Events {
                     values.add_lasting(column, stack, sampled.weight, sampled.samples, context, sink)
                 },
             )?;
-            let mut seen = HashSet::new();
-            let mut stack = Vec::new();
-            for extra in extras.into_iter().filter(|extra| !extra.weight.is_zero()) {
-                stack.clear();
-                stack.extend(extra.leaf);
-                let mut at = extra.path;
-                while let Some((above, number)) = stacks.above(at) {
-                    stack.push(FrameId(number));
-                    budget.check(stack.len())?;
-                    at = above;
-                }
-                stack.extend(start);
-                if stack.is_empty() {
-                    stack.push(sink.frame(NO_STACK));
-                }
-                stack.reverse();
-                // A stack that comes again takes time, but no memory.
-                let is_new = seen.insert((extra.path, extra.leaf));
-                budget.spend(if is_new { stack.len() } else { stack.len() / 16 })?;
-                let owner = extra.stream.map_or(owner, |stream| self.thread(self.device.stream(stream)));
-                let context = (&owner.context(nanoseconds(extra.at, "us")), extra.lasts);
-                values.add_lasting(extra.column, &stack, extra.weight, 1, context, sink)?;
-            }
+            extras.retain(|extra| !extra.weight.is_zero());
+            self.extra_stacks(&extras, &stacks, (start, owner), &mut budget, values, sink)?;
         }
         let Misplaced { unbegun, overlapping } = misplaced;
         if unbegun > 0 {
@@ -238,6 +199,70 @@ impl Events {
             report.warn(format!(
                 "{overlapping} events outlast the event they lie in, as no call does; what is behind its end is left out"
             ));
+        }
+        Ok(())
+    }
+
+    /// What was launched or allocated while a span lasted.
+    fn take_extras(
+        &mut self,
+        extras: &mut Vec<Extra>,
+        met: Met<'_>,
+        path: PathId,
+        columns: &Columns,
+    ) -> Result<()> {
+        match met {
+            Met::Span(Span { launch: Launch { correlation: None, external: None }, .. }) => {}
+            Met::Span(span) => {
+                for work in self.device.launched_by(span) {
+                    extras.push(Extra::of_work(&work, path, columns.gpu)?);
+                }
+            }
+            Met::Moment(moment) => extras.push(Extra {
+                path,
+                leaf: None,
+                column: columns.allocated[moment.kind],
+                weight: moment.weight,
+                at: moment.at,
+                lasts: 0,
+                stream: None,
+            }),
+        }
+        Ok(())
+    }
+
+    /// The stacks of what was launched and allocated by a thread, whose first frame is `start`.
+    fn extra_stacks(
+        &self,
+        extras: &[Extra],
+        stacks: &Trie,
+        (start, owner): (Option<FrameId>, Thread<'_>),
+        budget: &mut Budget,
+        values: &mut Values,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let mut seen = HashSet::new();
+        let mut stack = Vec::new();
+        for extra in extras {
+            stack.clear();
+            stack.extend(extra.leaf);
+            let mut at = extra.path;
+            while let Some((above, number)) = stacks.above(at) {
+                stack.push(FrameId(number));
+                budget.check(stack.len())?;
+                at = above;
+            }
+            stack.extend(start);
+            if stack.is_empty() {
+                stack.push(sink.frame(NO_STACK));
+            }
+            stack.reverse();
+            // A stack that comes again takes time, but no memory.
+            let is_new = seen.insert((extra.path, extra.leaf));
+            budget.spend(if is_new { stack.len() } else { stack.len() / 16 })?;
+            let owner = extra.stream.map_or(owner, |stream| self.thread(self.device.stream(stream)));
+            let context = (&owner.context(nanoseconds(extra.at, "us")), extra.lasts);
+            values.add_lasting(extra.column, &stack, extra.weight, 1, context, sink)?;
         }
         Ok(())
     }
