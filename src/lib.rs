@@ -110,6 +110,8 @@ pub(crate) mod scan;
 pub(crate) mod search;
 pub mod significance;
 pub(crate) mod spelling;
+#[cfg(all(feature = "cli", feature = "parquet"))]
+mod store;
 pub mod symbol;
 #[cfg(feature = "perf-data")]
 pub mod symbolize;

@@ -96,6 +96,86 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
     turns.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
 }
 
+/// Some formats recurse: the stack of a thread that reads recordings is as large as that of a program.
+pub(crate) const STACK: usize = 8 << 20;
+
+/// Makes something of each number below `count` on so many threads, and hands it to `take` in the order of the numbers.
+///
+/// # Errors
+/// Those of `take`, after which nothing more is made.
+#[cfg(feature = "parquet")]
+pub(crate) fn in_order<T: Send>(
+    threads: usize,
+    count: usize,
+    make: impl Fn(usize) -> T + Sync,
+    take: &mut dyn FnMut(T) -> Result<()>,
+) -> Result<()> {
+    /// Things of each thread that may be made before one that is not.
+    const AHEAD: usize = 2;
+    struct Turns<T> {
+        begun: usize,
+        taken: usize,
+        made: HashMap<usize, T>,
+        over: bool,
+    }
+    let turns = Mutex::new(Turns { begun: 0, taken: 0, made: HashMap::new(), over: false });
+    let moved = Condvar::new();
+    let lock = || turns.lock().unwrap_or_else(PoisonError::into_inner);
+    let end = || {
+        lock().over = true;
+        moved.notify_all();
+    };
+    let work = || {
+        let _guard = Finally(|| {
+            if std::thread::panicking() {
+                end();
+            }
+        });
+        loop {
+            let mut now = lock();
+            while now.begun - now.taken >= AHEAD * threads && !now.over {
+                now = moved.wait(now).unwrap_or_else(PoisonError::into_inner);
+            }
+            let own = now.begun;
+            if own >= count || now.over {
+                return;
+            }
+            now.begun += 1;
+            drop(now);
+            let made = make(own);
+            lock().made.insert(own, made);
+            moved.notify_all();
+        }
+    };
+    std::thread::scope(|scope| {
+        // However this ends, the others must not wait.
+        let _guard = Finally(end);
+        let started = (0..threads.min(count))
+            .map_while(|_| Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok())
+            .count();
+        for next in 0..count {
+            let made = if started == 0 {
+                make(next)
+            } else {
+                let mut now = lock();
+                loop {
+                    if let Some(made) = now.made.remove(&next) {
+                        break made;
+                    }
+                    if now.over {
+                        return Ok(());
+                    }
+                    now = moved.wait(now).unwrap_or_else(PoisonError::into_inner);
+                }
+            };
+            take(made)?;
+            lock().taken += 1;
+            moved.notify_all();
+        }
+        Ok(())
+    })
+}
+
 /// Does something in the end, however it comes.
 struct Finally<F: Fn()>(F);
 

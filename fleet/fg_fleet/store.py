@@ -1,129 +1,238 @@
-"""The data set: four tables of Parquet, and the runs in them.
+"""The store that `fg-collapse -r --store` writes, as DuckDB sees it.
 
 ```text
-DATA/stacks/run=K/day=2026-11-21/service=api/*.parquet      a row for each stack of each recording
+DATA/stacks/run=K/day=2026-11-21/service=api/*.parquet      a row for each stack of each value of a recording
 DATA/functions/run=K/day=2026-11-21/service=api/*.parquet   sums by function, over times and hosts
-DATA/recordings/run=K/*.parquet                             a row for each recording that is in the others
-DATA/rejects/run=K/*.parquet                                a row for each one that could not be read
-DATA/_staging/K-…/                                          a run that is being written
+DATA/recordings/run=K/*.parquet                             a row for each value of each recording
+DATA/rejects/run=K/*.parquet                                a row for each file that could not be read
 ```
-A run is written below `_staging` and moved when it is complete; `recordings` is moved last. So a run is in the
-data set exactly if `recordings` has it: what a run leaves behind that was killed is never read, and the next
-run removes it.
+A run is in the store exactly if `recordings` has it and no other run replaces it: a file `_replaces` in the
+run's folder of `recordings` names those that it stands for.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import time
 import uuid
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
+import duckdb
 
-from fg_fleet import reader
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_COLUMNS = {
-    "stacks": ["time", "labels", "value_type", "unit", "stack", "weight", "day", "service"],
-    "functions": ["labels", "value_type", "unit", "function", "self", "total", "day", "service"],
-    "recordings": [
-        *("day", "service", "time", "labels", "value_type", "unit", "weight", "stacks"),
-        *("path", "size", "modified", "facts", "message"),
-    ],
-    "rejects": ["day", "service", "path", "size", "modified", "message"],
+LABELS = "map(varchar, varchar)"
+FRAME = "struct(function varchar, file varchar, line bigint, module varchar)"
+SHARED = {"labels": LABELS, "value_type": "varchar", "unit": "varchar"}
+PLACE = {"day": "varchar", "service": "varchar"}
+FILE = {"path": "varchar", "size": "bigint", "modified": "bigint"}
+WEIGHT = "decimal(38, 18)"
+COLUMNS = {
+    "stacks": {"time": "timestamptz", **SHARED, "stack": f"{FRAME}[]", "weight": WEIGHT, **PLACE},
+    "functions": {**SHARED, "function": "varchar", "self": WEIGHT, "total": WEIGHT, **PLACE},
+    "recordings": {
+        **{**PLACE, "time": "timestamptz", **SHARED, "weight": WEIGHT, "stacks": "bigint", **FILE},
+        **{"content": "varchar", "facts": "varchar", "message": "varchar"},
+    },
+    "rejects": {**PLACE, **FILE, "message": "varchar"},
 }
-TABLES = tuple(_COLUMNS)
 PARTITIONED = ("stacks", "functions")
-STAGING = "_staging"
-# What a run has left that was killed so long ago is removed.
-LEFT_MS = 24 * 60 * 60 * 1000
+# Labels with a value for each recording: the table by function adds up over them.
+NOT_BY_FUNCTION = ("time", "host")
+# A stack with a smaller share of its day, service and value becomes `[other]` where days are kept coarsely.
+RARE = "0.0005"
+# What another run replaces is removed when nobody can be reading it any more.
+READ_S = 3600
+# Moving a run takes moments: a lock of this age was left.
+HELD_S = 60
 
 
 class Trouble(Exception):
     """An error for the user, in a line."""
 
 
+def quoted(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 class Store:
-    """The data set in a folder of any file system that Spark knows."""
+    """The tables of a store as views of a connection: stacks, functions, recordings, rejects."""
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
-        self.spark = spark
-        jvm: Any = spark._jvm
-        self._path = jvm.org.apache.hadoop.fs.Path
-        path = self._path(root)
-        self._fs = path.getFileSystem(spark._jsc.hadoopConfiguration())
-        self.root: str = self._fs.makeQualified(path).toString()
+    def __init__(self, root: str, memory: str | None = None) -> None:
+        self.root = root.rstrip("/") or root
+        self.sql = duckdb.connect()
+        self.sql.execute("set timezone = 'UTC'")
+        if memory:
+            self.sql.execute(f"set memory_limit = {quoted(memory)}")
+        if "://" in root:
+            self.sql.execute("install httpfs; load httpfs")
+            if root.startswith(("s3://", "s3a://", "s3n://")):
+                self.root = re.sub("^s3[an]://", "s3://", self.root)
+                self.sql.execute("create secret (type s3, provider credential_chain)")
+        self.runs = self._runs()
+        for table, columns in COLUMNS.items():
+            self._view(table, columns)
 
-    def _at(self, *parts: str) -> Any:
-        return self._path("/".join([self.root.rstrip("/"), *parts]))
+    def _glob(self, pattern: str) -> list[str]:
+        rows = self.sql.execute("select file from glob(?)", [f"{self.root}/{pattern}"]).fetchall()
+        return sorted(row[0] for row in rows)
 
-    def _names(self, *parts: str) -> list[Any]:
-        place = self._at(*parts)
-        return list(self._fs.listStatus(place)) if self._fs.exists(place) else []
+    def _runs(self) -> set[str]:
+        def run_of(file: str) -> str:
+            return re.findall(r"/run=([^/]+)/[^/]+$", file)[0]
 
-    def _runs(self, table: str) -> list[str]:
-        names = [status.getPath().getName() for status in self._names(table)]
-        return sorted(name[4:] for name in names if name.startswith("run="))
+        runs = {run_of(file) for file in self._glob("recordings/run=*/*.parquet")}
+        for file in self._glob("recordings/run=*/_replaces"):
+            (text,) = self.sql.execute("select content from read_text(?)", [file]).fetchall()[0]
+            runs -= set(text.split())
+        return runs
 
-    def runs(self) -> list[str]:
-        """The complete runs."""
-        return self._runs("recordings")
+    def files(self, table: str) -> list[str]:
+        """The files of a table, of complete runs."""
+        below = "day=*/service=*/*.parquet" if table in PARTITIONED else "*.parquet"
+        found = self._glob(f"{table}/run=*/{below}")
+        return [file for file in found if re.findall(r"/run=([^/]+)/", file)[-1] in self.runs]
 
-    def read(self, table: str) -> DataFrame:
-        """The rows of a table, of complete runs."""
-        columns = [*_COLUMNS[table], "run"]
-        schema = from_arrow_schema(reader.ROW.append(reader.pa.field("run", reader.pa.string())))
-        schema = type(schema)([schema[name] for name in columns])
-        paths = [self._at(table, f"run={run}") for run in self.runs()]
-        paths = [path.toString() for path in paths if self._fs.exists(path)]
-        if not paths:
-            return self.spark.createDataFrame([], schema)
-        return self.spark.read.schema(schema).option("basePath", self._at(table).toString()).parquet(*paths)
+    def _view(self, table: str, columns: dict[str, str]) -> None:
+        files = self.files(table)
+        if files:
+            listed = "[" + ", ".join(map(quoted, files)) + "]"
+            kinds = "{'run': varchar, 'day': varchar, 'service': varchar}"
+            if table not in PARTITIONED:
+                kinds = "{'run': varchar}"
+            source = f"read_parquet({listed}, hive_types = {kinds}, hive_partitioning = true, union_by_name = true)"
+            there = {row[0] for row in self.sql.execute(f"describe from {source}").fetchall()}
+            shown = ", ".join(f'"{name}"' if name in there else f'null::{kind} as "{name}"' for name, kind in columns.items())
+            self.sql.execute(f"create view {table} as select {shown}, run from {source}")
+        else:
+            nothing = ", ".join(f'null::{kind} as "{name}"' for name, kind in columns.items())
+            self.sql.execute(f"create view {table} as select {nothing}, null::varchar as run limit 0")
 
     def demand(self) -> None:
-        """Refuses a folder that is no data set."""
-        if not self.runs():
-            raise Trouble(f"{self.root}: there is no data set of fg-fleet; `fg-fleet collapse` makes one")
+        """Refuses a folder that is no store."""
+        if not self.runs:
+            raise Trouble(f"{self.root}: there is no store; `fg-collapse -r FOLDER --store {self.root}` makes one")
 
-    def begin(self) -> None:
-        """Removes what runs that were killed have left."""
-        complete = set(self.runs())
-        for table in TABLES:
-            for run in self._runs(table):
-                if run not in complete:
-                    self._fs.delete(self._at(table, f"run={run}"), True)
-        now = time.time() * 1000
-        for status in self._names(STAGING):
-            if now - status.getModificationTime() > LEFT_MS:
-                self._fs.delete(status.getPath(), True)
+    # --- compacting -------------------------------------------------------------------------------
 
-    def write(self, run: str, rows: DataFrame, tasks: int) -> None:
-        """Writes the rows of all tables as a run, or leaves the data set as it was."""
-        before = self.runs()
-        staging = f"{run}-{uuid.uuid4().hex[:8]}"
+    def compact(self, retain: str | None, coarse: str | None) -> str:
+        """Makes one run of all. Days older than `retain` become coarse, and those older than `coarse` go."""
+        if "://" in self.root:
+            raise Trouble(f"{self.root}: a store in a bucket cannot be compacted from here")
+        self._sweep()
+        fine, kept = _days_ago(retain), _days_ago(coarse)
+        run = "c" + uuid.uuid4().hex[:15]
+        staged = Path(self.root, "_staging", run)
+        staged.mkdir(parents=True)
         try:
-            for table in TABLES:
-                frame = rows.where(F.col("kind") == table).select(_COLUMNS[table])
-                if table == "functions":
-                    keys = [name for name in _COLUMNS[table] if name not in ("self", "total")]
-                    sums = [F.sum(name).cast(rows.schema[name].dataType).alias(name) for name in ("self", "total")]
-                    frame = frame.groupBy(keys).agg(*sums).select(_COLUMNS[table])
-                    # One file for a day of a service, in the order in which it is looked at.
-                    frame = frame.repartition("day", "service").sortWithinPartitions("day", "service", "function")
-                elif table != "stacks":
-                    frame = frame.repartition(max(1, tasks // 64))
-                writer = frame.write.mode("overwrite").option("compression", "zstd")
-                if table in PARTITIONED:
-                    writer = writer.partitionBy("day", "service")
-                writer.parquet(self._at(STAGING, staging, table).toString())
-            if self.runs() != before:
-                raise Trouble(f"{self.root}: another collapse has added a run meanwhile; repeat this one")
-            for table in (*(table for table in TABLES if table != "recordings"), "recordings"):
-                self._fs.mkdirs(self._at(table))
-                if not self._fs.rename(self._at(STAGING, staging, table), self._at(table, f"run={run}")):
-                    raise Trouble(f"{self.root}/{table}: cannot move the run into its place")
+            before = self.sql.execute("select count(*) from stacks").fetchall()[0][0]
+            self._write(staged / "stacks", self._kept_stacks(fine, kept), "day, service, value_type, stack")
+            self._write(staged / "functions", self._kept_functions(kept), "day, service, value_type, function")
+            self._write(staged / "recordings", self._all("recordings"), "day, service, path", flat=True)
+            self._write(staged / "rejects", self._all("rejects"), "day, service, path", flat=True)
+            (staged / "recordings" / "_replaces").write_text("".join(f"{run}\n" for run in sorted(self.runs)))
+            with self._commit():
+                if Store(self.root).runs != self.runs:
+                    raise Trouble(f"{self.root}: a run was added meanwhile; try again")
+                for table in ("stacks", "functions", "rejects", "recordings"):
+                    Path(self.root, table).mkdir(exist_ok=True)
+                    (staged / table).rename(Path(self.root, table, f"run={run}"))
         finally:
-            self._fs.delete(self._at(STAGING, staging), True)
+            shutil.rmtree(staged, ignore_errors=True)
+        after = Store(self.root)
+        rows = after.sql.execute("select count(*) from stacks").fetchall()[0][0]
+        other = after.sql.execute("select count(*) from stacks where stack[1].function = '[other]' and len(stack) = 1").fetchall()[0][0]
+        told = f", {other} of them [other]" if other else ""
+        return f"{len(self.runs)} runs are one: {before} rows of stacks are {rows}{told}"
+
+    def _all(self, table: str) -> str:
+        names = ", ".join(f'"{name}"' for name in COLUMNS[table])
+        return f"select {names} from {table}"
+
+    def _kept_stacks(self, fine: str | None, kept: str | None) -> str:
+        where = f"day >= {quoted(kept)}" if kept else "true"
+        names = ", ".join(f'"{name}"' for name in COLUMNS["stacks"])
+        if not fine:
+            return f"select {names} from stacks where {where}"
+        lost = ", ".join(map(quoted, NOT_BY_FUNCTION))
+        other = f"[{{'function': '[other]', 'file': null, 'line': null, 'module': null}}]::{FRAME}[]"
+        return f"""
+            with old as (
+                select null::timestamptz as time,
+                    map_from_entries(list_filter(map_entries(labels), lambda entry: entry.key not in ({lost}))) as labels,
+                    value_type, unit, stack, sum(weight)::{WEIGHT} as weight, day, service
+                from stacks where {where} and day < {quoted(fine)}
+                group by all
+            ),
+            shares as (
+                select *, sum(abs(weight)) over (partition by day, service, value_type, unit) as whole from old
+            ),
+            coarse as (
+                select time, labels, value_type, unit,
+                    case when abs(weight) < {RARE} * whole then {other} else stack end as stack,
+                    weight, day, service
+                from shares
+            )
+            select time, labels, value_type, unit, stack, sum(weight)::{WEIGHT} as weight, day, service
+            from coarse group by all
+            union all
+            select {names} from stacks where {where} and day >= {quoted(fine)}"""
+
+    def _kept_functions(self, kept: str | None) -> str:
+        where = f"where day >= {quoted(kept)}" if kept else ""
+        return f"""select labels, value_type, unit, function, sum(self)::{WEIGHT} as self, sum(total)::{WEIGHT} as total,
+            day, service from functions {where} group by all"""
+
+    def _write(self, folder: Path, query: str, order: str, flat: bool = False) -> None:
+        folder.mkdir()
+        if flat:
+            to = f"{quoted(str(folder / 'part-0.parquet'))} (format parquet, compression zstd)"
+        else:
+            to = f"{quoted(str(folder))} (format parquet, compression zstd, partition_by (day, service), overwrite_or_ignore)"
+        self.sql.execute(f"copy (select * from ({query}) order by {order}) to {to}")
+
+    @contextmanager
+    def _commit(self) -> Iterator[None]:
+        """Nobody else moves a run meanwhile: the folder that `fg-collapse` makes as well."""
+        lock = Path(self.root, "_commit")
+        for _ in range(600):
+            try:
+                lock.mkdir()
+                break
+            except FileExistsError:
+                try:
+                    if time.time() - lock.stat().st_mtime > HELD_S:
+                        lock.rmdir()
+                except OSError:
+                    pass
+                time.sleep(0.1)
+        else:
+            raise Trouble(f"{self.root}: another program has been adding to it for a minute; try again")
+        try:
+            yield
+        finally:
+            lock.rmdir()
+
+    def _sweep(self) -> None:
+        """Removes the runs that another has replaced some time ago."""
+        for file in self._glob("recordings/run=*/_replaces"):
+            if time.time() - os.stat(file).st_mtime < READ_S:
+                continue
+            for run in Path(file).read_text().split():
+                for table in ("stacks", "functions", "rejects", "recordings"):
+                    shutil.rmtree(Path(self.root, table, f"run={run}"), ignore_errors=True)
+
+
+def _days_ago(age: str | None) -> str | None:
+    """The day of `30d`, `12w` or `1y` ago."""
+    if age is None:
+        return None
+    found = re.fullmatch(r"(\d+)([dwy])", age)
+    if not found:
+        raise Trouble(f"{age!r} is no age: 30d, 12w or 1y is one")
+    days = int(found[1]) * {"d": 1, "w": 7, "y": 365}[found[2]]
+    return (datetime.now(timezone.utc) - timedelta(days=days)).date().isoformat()

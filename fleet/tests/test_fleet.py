@@ -1,4 +1,4 @@
-"""The whole program, on two threads and on a cluster, against `fg-collapse -r` on the same files."""
+"""The whole program against `fg-collapse -r` and `fg-diff` on the same files; on a cluster, too."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
 
 import recordings
-from cluster import Cluster, kill_executor_of, until
 
-from fg_fleet import cli
+from fg_fleet import cli, query
+from fg_fleet.store import Store
 
 PROGRAMS = Path(os.environ.get("FG_BIN", Path(__file__).parents[2] / "target" / "debug")).resolve()
 # The recordings that are compared with one machine; ten thousand take a quarter of an hour.
 COUNT = int(os.environ.get("FG_FLEET_RECORDINGS", "60"))
-# The bytes of a recording that has a task for itself; 2 GB take some minutes.
-LARGE = int(os.environ.get("FG_FLEET_BYTES", str(8 << 20)))
-SMALL = ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.driver.host=127.0.0.1"]
+SMALL = ["--conf", "spark.driver.host=127.0.0.1"]
 
 
 class Fleet(unittest.TestCase):
-    """A folder for a test, and the program."""
+    """A folder for a test, and the programs."""
 
-    master = "local[2]"
+    maxDiff = None
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="fg-fleet-test-")
@@ -45,46 +46,49 @@ class Fleet(unittest.TestCase):
 
     def fleet(self, *arguments: object, status: int = 0) -> tuple[str, str]:
         """Runs fg-fleet, and returns what it wrote and said."""
-        given = [str(argument) for argument in arguments]
-        at = given.index("--") if "--" in given else len(given)
-        given[at:at] = ["--master", self.master, *SMALL]
         out, says = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(says):
-            found = cli.main(given)
-        self.assertEqual(found, status, f"{given}: {says.getvalue()}")
+            found = cli.main([str(argument) for argument in arguments])
+        self.assertEqual(found, status, f"{arguments}: {says.getvalue()}")
         return out.getvalue(), says.getvalue()
 
-    def collapse(self, status: int = 0, *more: object, folder: object = None) -> str:
-        """Adds the recordings to the data set."""
-        labels = ["--labels", recordings.PATTERN]
-        return self.fleet("collapse", folder or self.profiles, "--out", self.data, *labels, *more, status=status)[1]
+    def add(self, *more: object, status: int = 0, folder: Path | None = None) -> str:
+        """Adds the recordings to the store, and returns what was said."""
+        command = [PROGRAMS / "fg-collapse", "-r", folder or self.profiles, "--store", self.data, *more]
+        done = subprocess.run([*command, "--path-pattern", recordings.PATTERN], capture_output=True, text=True)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    def expect(self, says: str, added: int, there: int, left_out: int) -> None:
+        last = f"fg-collapse: {self.data}: added {added} recordings, {there} there before, {left_out} left out"
+        self.assertTrue(says.splitlines()[-1].startswith(last), says)
 
     def folded(self, where: str, *by: str) -> bytes:
-        """The answer of the data set."""
+        """The answer of the store."""
         out = self.folder / "out.folded"
         by_labels = ["--by", ",".join(by)] if by else []
         self.fleet("folded", self.data, "--where", where, *by_labels, "-o", out, "--", "--no-header", "--quiet")
         return out.read_bytes()
 
-    def on_one_machine(self, kind: str) -> tuple[bytes, str]:
-        """The answer of `fg-collapse -r`, and the files that it left out."""
+    def on_one_machine(self, kind: str) -> bytes:
+        """The answer of `fg-collapse -r`."""
         labels = ["--label", "service,version,host", "--path-pattern", recordings.PATTERN.partition("/")[2]]
         command = [PROGRAMS / "fg-collapse", "-r", self.profiles / kind, "--no-header", *labels]
         done = subprocess.run(command, capture_output=True, check=False)
         self.assertIn(done.returncode, (0, 1), done.stderr)
-        return done.stdout, done.stderr.decode()
+        self.assertGreater(len(done.stdout), 0)
+        return done.stdout
 
     def expect_equal_to_one_machine(self) -> None:
-        for kind in recordings.SOURCES:
-            expected, _ = self.on_one_machine(kind)
-            self.assertGreater(len(expected), 0)
-            found = self.folded(f"kind = '{kind}'", "service", "version", "host")
+        for kind, (value, _) in recordings.SOURCES.items():
+            expected = self.on_one_machine(kind)
+            found = self.folded(f"kind = '{kind}' and value_type = '{value}'", "service", "version", "host")
             if found != expected:
                 lines = set(found.splitlines()) ^ set(expected.splitlines())
                 self.fail(f"{kind}: these lines are in one of them only: {sorted(lines)[:6]}")
 
     def files(self) -> dict[str, int]:
-        """The files of the data set, with their times."""
+        """The files of the store, with their times."""
         found = (path for path in self.data.rglob("*") if path.is_file())
         return {str(path.relative_to(self.data)): path.stat().st_mtime_ns for path in found}
 
@@ -92,72 +96,64 @@ class Fleet(unittest.TestCase):
 class OnThisMachine(Fleet):
     def test_sums_are_those_of_one_machine_and_a_repeated_run_adds_nothing(self) -> None:
         recordings.write(self.profiles, COUNT)
-        says = self.collapse()
-        all_of_them = COUNT + 2
-        last = f"fg-fleet: {all_of_them} recordings added, 0 there before, 0 left out"
-        self.assertEqual(says.splitlines()[-1], last)
+        self.expect(self.add(), COUNT + 2, 0, 0)
         self.expect_equal_to_one_machine()
         before = self.files()
-        self.assertTrue(any(name.startswith("stacks/run=") and "/service=web" in name for name in before))
-        says = self.collapse()
-        last = f"fg-fleet: 0 recordings added, {all_of_them} there before, 0 left out"
-        self.assertEqual(says.splitlines()[-1], last)
+        self.assertTrue(any(name.startswith("stacks/run=") and "/service=web; 2/" in name for name in before))
+        self.expect(self.add(), 0, COUNT + 2, 0)
         self.assertEqual(self.files(), before)
         # What a run has left that was killed counts for nothing, and is removed.
         run = next((self.data / "stacks").iterdir())
         left = [shutil.copytree(run, run.with_name("run=dead")), self.data / "functions" / "run=dead"]
         left[1].mkdir()
-        expected, _ = self.on_one_machine("us")
-        self.assertEqual(self.folded("kind = 'us'", "service", "version", "host"), expected)
-        # Only what is new is added, and what was changed is said.
+        self.assertEqual(self.folded("kind = 'us'", "service", "version", "host"), self.on_one_machine("us"))
+        # A file that was touched is no other recording, nor is one that was moved; what was changed is one.
+        hard = self.profiles / "ns/api/2.1/host1/hard.folded"
+        os.utime(hard, (1, 1))
+        hard.rename(hard.with_name("hard.txt"))
         new = self.profiles / "us/api/3/host9/1.folded"
         new.parent.mkdir(parents=True)
-        new.write_bytes(b"# unit: us\nmain;new 5\n")
-        changed = self.profiles / "ns/api/2.1/host1/hard.folded"
-        changed.write_bytes(b"# unit: ns\nmain;b 100000\n")
-        says = self.collapse(1)
-        self.assertIn(f"{changed}: it was changed after it had been read", says)
-        last = f"fg-fleet: 1 recordings added, {all_of_them} there before, 1 left out"
-        self.assertEqual(says.splitlines()[-1], last)
+        new.write_bytes(b"# unit: us\n# event: cpu\nmain;new 5\n")
+        self.expect(self.add(), 1, COUNT + 2, 0)
         self.assertFalse(any(path.exists() for path in left))
-        expected, _ = self.on_one_machine("us")
-        self.assertEqual(self.folded("kind = 'us'", "service", "version", "host"), expected)
+        new.write_bytes(b"# unit: us\n# event: cpu\nmain;new 6\n")
+        self.expect(self.add(), 1, COUNT + 2, 0)
+        self.assertIn(b"version=3;main;new 11\n", self.folded("kind = 'us' and value_type = 'cpu'", "version"))
 
-    def test_broken_files_are_a_table_with_their_messages(self) -> None:
+    def test_broken_files_are_said_once_and_mended_ones_are_read(self) -> None:
         recordings.write(self.profiles, 8)
         recordings.write_broken(self.profiles)
-        says = self.collapse(1)
-        self.assertEqual(says.splitlines()[-1], "fg-fleet: 10 recordings added, 0 there before, 5 left out")
-        self.expect_equal_to_one_machine()
-        _, named = self.on_one_machine("ns")
+        says = self.add(status=1)
+        self.expect(says, 10, 0, 4)
         for name, message in {
             "text.gz": "not a format known here",
-            "cut.gz": "cut",
-            "empty.gz": "no samples",
-            "stray": "its path does not fit --labels",
+            "cut.gz": "cut|damaged|ends",
+            "stray": "its path does not fit --path-pattern",
             "two.gz": "a differential profile",
         }.items():
-            self.assertRegex(says, f"{name}: .*{message}")
-            if name not in ("stray", "empty.gz"):
-                self.assertIn(name, named)
+            self.assertRegex(says, f"{name}: .*({message})")
+        self.assertIn("1 without samples", says)
         before = self.files()
-        self.collapse(1)
+        self.expect(self.add(), 0, 11, 4)
+        self.add("--strict", status=1)
         self.assertEqual(self.files(), before, "the same rejects are not added again")
-        # A file that was mended is read.
+        listed, _ = self.fleet("sql", self.data, "select path from rejects order by 1")
+        self.assertEqual(listed.count("/p/"), 4)
         (self.profiles / "ns/api/2.1/host2/text.gz").write_bytes(b"# unit: ns\nmain;mended 1\n")
-        says = self.collapse(1)
-        self.assertEqual(says.splitlines()[-1], "fg-fleet: 1 recordings added, 10 there before, 4 left out")
-        self.assertIn(b";main;mended 1\n", self.folded("kind = 'ns'", "host"))
+        self.expect(self.add(), 1, 11, 3)
+        self.assertIn(b";main;mended 1\n", self.folded("kind = 'ns' and value_type = 'time'", "host"))
 
-    def test_a_large_recording_has_a_task_for_itself_and_equal_sums(self) -> None:
-        recordings.write(self.profiles, 8)
-        large = self.profiles / "ns/api/2.1/host1/large.perf"
-        recordings.write_large(large, LARGE)
-        says = self.collapse()
-        self.assertEqual(says.splitlines()[-1], "fg-fleet: 11 recordings added, 0 there before, 0 left out")
+    def test_writers_at_the_same_time_add_everything_once(self) -> None:
+        recordings.write(self.profiles, 12)
+        pattern = ["--path-pattern", recordings.PATTERN]
+        command = [PROGRAMS / "fg-collapse", "-r", self.profiles, "--store", self.data, *pattern]
+        writers = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(4)]
+        # One is killed, at whatever moment.
+        writers[0].send_signal(signal.SIGKILL)
+        self.assertEqual([writer.wait() for writer in writers[1:]], [0, 0, 0])
+        self.expect(self.add(), 0, 14, 0)
         self.expect_equal_to_one_machine()
-
-    maxDiff = None
+        self.assertFalse((self.data / "_commit").exists())
 
     def test_questions(self) -> None:
         for version, hot in (("2.3", 100), ("2.4", 300)):
@@ -169,26 +165,28 @@ class OnThisMachine(Fleet):
         heap = self.profiles / "bytes/api/2.3/host0"
         heap.mkdir(parents=True)
         (heap / "1.folded").write_text("# unit: bytes\nmain 7\n")
-        out, _ = self.fleet("collapse", self.profiles, "--out", self.data, "--labels", recordings.PATTERN, "--top", "1")
-        self.assertEqual(
-            [line for line in out.splitlines() if line.endswith("in all")], ["7 bytes in all", "9616 ns in all"]
-        )
-        expected = ["unit\tself\tself%\ttotal\ttotal%\tversion\tfunction"]
-        expected += ["ns\t4002\t41.62%\t4002\t41.62%\t2.3\tcold", "ns\t4002\t41.62%\t4002\t41.62%\t2.4\tcold"]
-        expected += ["ns\t1206\t12.54%\t5208\t54.16%\t2.4\tmain", "ns\t406\t4.22%\t4408\t45.84%\t2.3\tmain"]
-        expected += ["ns\t0\t0.00%\t1206\t12.54%\t2.4\thot", "ns\t0\t0.00%\t406\t4.22%\t2.3\thot"]
+        self.add()
+        out, _ = self.fleet("top", self.data)
+        heads = [line for line in out.splitlines() if line.endswith("in all")]
+        self.assertEqual(heads, ["space: 7 bytes in all", "time: 9616 ns in all"])
+        expected = ["value\tunit\tself\tself%\ttotal\ttotal%\tversion\tfunction"]
+        expected += ["time\tns\t4002\t41.62%\t4002\t41.62%\t2.3\tcold", "time\tns\t4002\t41.62%\t4002\t41.62%\t2.4\tcold"]
+        expected += ["time\tns\t1206\t12.54%\t5208\t54.16%\t2.4\tmain", "time\tns\t406\t4.22%\t4408\t45.84%\t2.3\tmain"]
+        expected += ["time\tns\t0\t0.00%\t1206\t12.54%\t2.4\thot", "time\tns\t0\t0.00%\t406\t4.22%\t2.3\thot"]
         # Out of the table by function, and out of the stacks, since that one has no hosts.
         for where in ("unit = 'ns'", "unit = 'ns' and host like 'host%'"):
             out, _ = self.fleet("top", self.data, "--where", where, "--by", "version", "--tsv")
             self.assertEqual(out.splitlines(), expected)
-        _, says = self.fleet("folded", self.data, status=2)
-        self.assertIn("several units cannot be added up: space in bytes (1 recordings), time in ns (8", says)
-        _, says = self.fleet("folded", self.data, "--where", "service = 'nobody'", status=2)
-        self.assertIn("nothing is there of which that is true; the labels are host, kind, service, time, version", says)
-        _, says = self.fleet("folded", self.data, "--where", "service = ", status=2)
-        self.assertIn("PARSE_SYNTAX_ERROR", says)
-        _, says = self.fleet("top", self.folder, status=2)
-        self.assertIn("there is no data set of fg-fleet", says)
+        for arguments, message in (
+            (["folded", self.data], "several units cannot be added up: space in bytes (1 recordings), time in ns (8"),
+            (["folded", self.data, "--where", "service = 'nobody'"], "the labels are host, kind, service, time, version"),
+            (["folded", self.data, "--where", "service = "], "Parser Error"),
+            (["top", self.folder], "there is no store"),
+            (["top", self.data, "--by", "hots"], "no recording has the label hots"),
+        ):
+            _, says = self.fleet(*arguments, status=2)
+            self.assertIn(message, says)
+            self.assertEqual(len(says.splitlines()), 1, says)
         # Hosts are the runs of the test.
         report = self.folder / "report.json"
         sides = ["--before", "version = '2.3'", "--after", "version = '2.4'"]
@@ -200,64 +198,68 @@ class OnThisMachine(Fleet):
         command = [PROGRAMS / "fg-diff", "--json", "--before", *files["2.3"], "--after", *files["2.4"]]
         direct = subprocess.run(command, capture_output=True, check=True).stdout
         self.assertEqual(rows(report.read_bytes()), rows(direct))
-        picture = self.folder / "x.svg"
-        self.fleet("render", self.data, "--where", "unit = 'ns'", "-o", picture, "--", "--title", "all of it")
-        self.assertRegex(picture.read_text(), "(?s)<svg.*all of it.*hot")
+        for name in ("x.svg", "x.html"):
+            picture = self.folder / name
+            self.fleet("page", self.data, "--where", "unit = 'ns'", "-o", picture, "--", "--title", "all of it")
+            self.assertTrue("all of it" in picture.read_text())
+        back = subprocess.run([PROGRAMS / "fg-collapse", picture], capture_output=True, text=True).stdout
+        self.assertIn("main;hot;main ", back)
 
-    def test_duckdb_reads_the_same_files(self) -> None:
-        try:
-            import duckdb
-        except ImportError:
-            self.skipTest("no DuckDB: pip install duckdb")
-        recordings.write(self.profiles, 8)
-        self.collapse()
-        stacks = f"read_parquet('{self.data}/stacks/**/*.parquet', hive_partitioning = true)"
-        total = duckdb.sql(f"select sum(weight) from {stacks} where labels['kind'] = 'us'").fetchall()
-        sums = [line.rpartition(b" ")[2] for line in self.on_one_machine("us")[0].splitlines()]
-        self.assertEqual(total, [(sum(map(int, sums)),)])
-        functions = f"read_parquet('{self.data}/functions/**/*.parquet', hive_partitioning = true)"
-        by_function = duckdb.sql(f"select sum(self) from {functions} where unit = 'us' and service = 'api'").fetchall()
-        by_stack = duckdb.sql(f"select sum(weight) from {stacks} where unit = 'us' and service = 'api'").fetchall()
-        self.assertEqual(by_function, by_stack)
+    def test_values_and_units_stay_apart(self) -> None:
+        heap = self.profiles / "bytes/api/1/host0"
+        heap.mkdir(parents=True)
+        shutil.copy(recordings.FIXTURES / recordings.SOURCES["bytes"][1][0], heap / "1.pb.gz")
+        self.add()
+        found, _ = self.fleet("top", self.data, "--tsv", "-n", "1")
+        values = {tuple(line.split("\t")[:2]) for line in found.splitlines()[1:]}
+        self.assertGreaterEqual(values, {("alloc_space", "bytes"), ("inuse_space", "bytes"), ("alloc_objects", "objects")})
+        _, says = self.fleet("folded", self.data, "--where", "unit = 'bytes'", status=2)
+        self.assertIn("several values cannot be added up", says)
+
+    def test_runs_become_one_and_old_days_coarse(self) -> None:
+        for day, weight in (("2020-01-01", 5), ("2020-01-02", 7)):
+            folder = self.profiles / f"ns/api/1/host{weight}"
+            folder.mkdir(parents=True)
+            rare = "".join(f"main;rare{number} 1\n" for number in range(30))
+            text = f"# unit: ns\nmain;hot {weight}00000\n{rare}"
+            (folder / f"{day}.folded").write_text(text)
+            self.add()
+        before = self.folded("true", "day")
+        says, _ = self.fleet("compact", self.data)
+        self.assertIn("2 runs are one: 62 rows of stacks are 62", says)
+        self.assertEqual(self.folded("true", "day"), before)
+        self.expect(self.add(), 0, 2, 0)
+        says, _ = self.fleet("compact", self.data, "--retain", "30d")
+        self.assertIn("1 runs are one: 62 rows of stacks are 4, 2 of them [other]", says)
+        expected = b"day=2020-01-01;[other] 30\nday=2020-01-01;main;hot 500000\n"
+        expected += b"day=2020-01-02;[other] 30\nday=2020-01-02;main;hot 700000\n"
+        self.assertEqual(self.folded("true", "day"), expected)
+        self.fleet("compact", self.data, "--coarse", "30d")
+        self.fleet("top", self.data, "--where", "day > '2019'")
+        self.expect(self.add(), 0, 2, 0)
+        self.assertEqual(Store(str(self.data)).sql.execute("select count(*) from stacks").fetchall(), [(0,)])
 
     def test_the_sql_of_the_readme_runs(self) -> None:
-        try:
-            import duckdb
-        except ImportError:
-            self.skipTest("no DuckDB: pip install duckdb")
         recordings.write(self.profiles, 8)
         recordings.write_broken(self.profiles)
-        # As from an object store: listed by PyArrow, and piped.
-        _, says = self.fleet("collapse", "file:///nowhere", "--out", self.data, status=2)
-        self.assertIn("file:///nowhere: cannot list it: ", says)
-        says = self.collapse(1, folder=f"file://{self.folder}/p")
-        self.assertEqual(says.splitlines()[-1], "fg-fleet: 10 recordings added, 0 there before, 5 left out")
-        self.assertRegex(says, f"file://{self.profiles}/.*/cut.gz: damaged gzip data")
-        self.expect_equal_to_one_machine()
+        self.add(status=1)
         readme = (Path(__file__).parents[1] / "README.md").read_text()
-        block = next(part for part in readme.split("```text\n") if part.startswith("create view")).partition("```")[0]
-        connection = duckdb.connect()
+        block = readme.partition("```sql\n")[2].partition("```")[0]
         out = self.folder / "day.folded"
+        sql = Store(str(self.data)).sql
         answers = []
-        for statement in block.replace("'data/", f"'{self.data}/").replace("'day.folded'", f"'{out}'").split(";\n"):
+        for statement in block.replace("'day.folded'", f"'{out}'").split(";\n"):
             # The day of the recordings, in their labels, is that of the files.
             statement = re.sub(r"day = '[^']+' and", "", statement)
             if statement.strip():
-                answers.append(connection.execute(statement).fetchall())
-        self.assertEqual(len(answers), 7)
-        self.assertEqual(
-            {Path(path).name for path, _ in answers[-1]}, {*(f"{name}.gz" for name in recordings.BROKEN), "stray"}
-        )
+                answers.append(sql.execute(statement).fetchall())
+        self.assertEqual(len(answers), 5)
+        self.assertEqual({Path(path).name for path, _ in answers[-1]}, {"text.gz", "cut.gz", "two.gz", "stray"})
         self.assertIn("main;a;c 18446744073709551616", out.read_text())
 
-    def test_a_changed_program_reads_nothing(self) -> None:
-        recordings.write(self.profiles, 4)
-        with unittest.mock.patch("fg_fleet.collapse.reader.sha256", return_value="0" * 64):
-            _, says = self.fleet(
-                *("collapse", self.profiles, "--out", self.data, "--labels", recordings.PATTERN), status=2
-            )
-        self.assertRegex(says, "fg-collapse-0+: the program was changed on its way: sha256 [0-9a-f]{64}, not 0+")
-        self.assertFalse((self.data / "recordings").exists())
+    def test_texts_are_no_words(self) -> None:
+        self.assertEqual(query.words("service = 'a host' and \"my label\" > '2'"), {"service", "and", "my label"})
+        self.assertEqual(query.to_bytes("b\uefff\uef80 é"), b"b\xff\x80 \xc3\xa9")
 
 
 def rows(report: bytes) -> object:
@@ -266,8 +268,53 @@ def rows(report: bytes) -> object:
     return {key: found[key] for key in ("verdict", "rows")}
 
 
+try:
+    import pyspark
+except ImportError:
+    pyspark = None  # type: ignore[assignment]
+
+
+@unittest.skipUnless(pyspark, "no PySpark: pip install 'pyspark>=4'")
 class OnACluster(Fleet):
+    def collapse(self, master: str, *more: object, status: int = 0) -> str:
+        """Adds the recordings by Spark, in a process of its own."""
+        command = [sys.executable, "-W", "ignore", "-m", "fg_fleet", "collapse", self.profiles, "--out", self.data]
+        given = ["--labels", recordings.PATTERN, "--master", master, *SMALL, *more]
+        here = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+        done = subprocess.run([*command, *given], capture_output=True, text=True, env=here)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr
+
+    def rows_of(self, data: Path) -> list[object]:
+        """The rows of the two large tables, in an order of their own."""
+        sql = Store(str(data)).sql
+        found = []
+        for table, leave_out in (("stacks", "run"), ("recordings", "run, path, modified, content")):
+            found += sql.execute(f"select * exclude ({leave_out}) from {table} order by all").fetchall()
+        sums = "select labels, value_type, unit, function, sum(self), sum(total), day, service from functions"
+        return found + sql.execute(f"{sums} group by all order by all").fetchall()
+
+    def test_spark_writes_the_same_rows(self) -> None:
+        recordings.write(self.profiles, COUNT)
+        self.collapse("local[2]")
+        self.expect_equal_to_one_machine()
+        by_spark, self.data = self.data, self.folder / "by-one-machine"
+        self.add()
+        self.assertEqual(self.rows_of(by_spark), self.rows_of(self.data))
+
+    def test_a_changed_program_reads_nothing(self) -> None:
+        recordings.write(self.profiles, 4)
+        from fg_fleet import cluster
+
+        with unittest.mock.patch("fg_fleet.cluster.sha256", return_value="0" * 64):
+            program = cluster.Program("fg-collapse-x", "1" * 64, ())
+            with unittest.mock.patch("pyspark.SparkFiles.get", return_value=str(PROGRAMS / "fg-collapse")):
+                with self.assertRaisesRegex(RuntimeError, "was changed on its way"):
+                    program.path()
+
     def test_a_worker_that_is_killed_loses_nothing(self) -> None:
+        from cluster import Cluster, kill_executor_of, until
+
         recordings.write(self.profiles, COUNT, large=20_000)
         recordings.write_broken(self.profiles)
         waiting, gate = self.folder / "waiting", self.folder / "gate"
@@ -275,7 +322,7 @@ class OnACluster(Fleet):
         program = self.folder / "fg-collapse"
         # The task with this recording is under way until the gate is gone.
         program.write_text(f"""#!/bin/sh
-case "$*" in *hard.folded)
+case "$*" in *hard.folded*)
   [ -e {gate} ] && echo $$ >{waiting}.new && mv {waiting}.new {waiting}
   while [ -e {gate} ]; do sleep 0.1; done ;;
 esac
@@ -290,23 +337,16 @@ exec {PROGRAMS}/fg-collapse "$@"
             finally:
                 gate.unlink()
 
-        with Cluster(self.folder / "cluster", workers=2) as cluster:
-            self.master = cluster.url
+        with Cluster(self.folder / "cluster", workers=2) as machines:
             killer = threading.Thread(target=kill)
             killer.start()
-            says = self.collapse(1, "--program", program, "--conf", "spark.executor.memory=512m")
+            more = ["--program", program, "--conf", "spark.executor.memory=512m"]
+            says = self.collapse(machines.url, *more, status=1)
             killer.join()
             self.assertEqual(len(killed), 1, says)
-            dead = [worker.pid for worker in cluster.workers if worker.poll() is not None]
+            dead = [worker.pid for worker in machines.workers if worker.poll() is not None]
             self.assertEqual(dead, killed)
-            last = f"fg-fleet: {COUNT + 2} recordings added, 0 there before, 5 left out"
-            self.assertEqual(says.splitlines()[-1], last)
-            before = self.files()
-            says = self.collapse(1, "--program", program, "--conf", "spark.executor.memory=512m")
-            last = f"fg-fleet: 0 recordings added, {COUNT + 2} there before, 5 left out"
-            self.assertEqual(says.splitlines()[-1], last)
-            self.assertEqual(self.files(), before)
-        self.master = OnThisMachine.master
+        self.expect(self.add(), 0, COUNT + 3, 4)
         self.expect_equal_to_one_machine()
 
 

@@ -44,7 +44,7 @@ mod markdown;
 pub mod options;
 mod others;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 mod path;
 mod peek;
 #[cfg(feature = "png")]

@@ -2,6 +2,8 @@
 
 use std::fs::Metadata;
 use std::io::{BufWriter, Seek, Write};
+#[cfg(feature = "parquet")]
+use std::path::Path;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -43,6 +45,16 @@ pub struct FolderArgs {
     #[arg(long, value_name = "PATTERN", requires = "recursive")]
     pub path_pattern: Option<String>,
 
+    /// Add the recordings to a store of Parquet in DIR, a row for each stack of each value, and write no stacks
+    ///
+    /// A recording that is there already is passed over, so that the command can be repeated as recordings come.
+    /// Labels are those of --path-pattern, and of recordings those that --label asks for; the day is the label
+    /// `day`, a date in the path, or that of the last change. A file that cannot be read is named once, until it
+    /// changes, and the exit status is 1 then; with --strict each time. `fg-fleet` asks the store: see docs/fleet.md.
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "DIR", requires = "recursive", conflicts_with_all = ["output", "cache", "weight_by"])]
+    pub store: Option<PathBuf>,
+
     /// Keep the result for each file in DIR, and read a file again only if it or the options changed
     ///
     /// Symbols are looked up once: remove DIR after debug information was installed.
@@ -57,6 +69,10 @@ pub struct FolderArgs {
 impl Collapse {
     /// Collapses folders of recordings.
     pub(super) fn run_folder(&self) -> anyhow::Result<Exit> {
+        #[cfg(feature = "parquet")]
+        if let Some(store) = &self.folder.store {
+            return self.add_to_store(store);
+        }
         let format = self.output.exchange_format();
         // A place that cannot be written to is said before anything is read.
         let output = format.is_none().then(|| self.output.open_folded()).transpose()?;
@@ -123,6 +139,41 @@ impl Collapse {
         Ok(if is_whole { Exit::Yes } else { Exit::No })
     }
 
+    /// Adds folders of recordings to a store.
+    #[cfg(feature = "parquet")]
+    fn add_to_store(&self, root: &Path) -> anyhow::Result<Exit> {
+        use crate::store;
+        let pattern = self.folder.path_pattern.as_deref().map(PathPattern::parse).transpose()?;
+        let is_recorded = |label: &&Label| !pattern.as_ref().is_some_and(|pattern| pattern.has(label.key()));
+        let recorded: Vec<Label> = self.labels.label.iter().filter(is_recorded).cloned().collect();
+        let mut reading = self.options.read_options(true).samples(!recorded.is_empty());
+        reading = reading.time_frames(recorded.is_empty());
+        reading.format.clone_from(&self.format);
+        let progress = reading.collapse.progress.take();
+        let found = self.find_recordings();
+        let request = store::Request { reading, pattern, recorded, progress };
+        let added = store::add(root, &found.recordings, &request);
+        progress::end();
+        let added = added?;
+        for reject in found.errors.iter().chain(&added.rejects) {
+            say(Self::NAME, reject);
+        }
+        if !self.quiet {
+            let (new, there, left_out) =
+                (added.added, added.there, added.rejects.len() + added.known_rejects);
+            let empty = match added.empty.len() {
+                0 => String::new(),
+                count => format!(", {count} without samples ({})", some_of(&added.empty)),
+            };
+            let place = root.to_string_lossy();
+            let line =
+                format!("{place}: added {new} recordings, {there} there before, {left_out} left out{empty}");
+            say(Self::NAME, line);
+        }
+        let is_bad = !found.errors.is_empty() || !added.rejects.is_empty();
+        Ok(if is_bad || self.strict && added.known_rejects > 0 { Exit::No } else { Exit::Yes })
+    }
+
     fn folder_request(&self) -> anyhow::Result<Request> {
         let pattern = self.folder.path_pattern.as_deref().map(PathPattern::parse).transpose()?;
         if let Some(label) = twice(&self.labels.label) {
@@ -132,9 +183,14 @@ impl Collapse {
         let (of_path, recorded): (Vec<&Label>, Vec<&Label>) = self.labels.label.iter().partition(is_of_path);
         if let Some(pattern) = &pattern
             && of_path.is_empty()
-            && !self.labels.label.is_empty()
         {
-            bail!("--path-pattern has none of the labels that --label asks for, but {}", pattern.names());
+            match self.labels.label.is_empty() {
+                true => bail!("--path-pattern needs --label: it has the labels {}", pattern.names()),
+                false => bail!(
+                    "--path-pattern has none of the labels that --label asks for, but {}",
+                    pattern.names()
+                ),
+            }
         }
         let samples = !recorded.is_empty() || self.labels.weight_by.is_some();
         let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
@@ -163,7 +219,12 @@ impl Collapse {
     fn find_recordings(&self) -> Found {
         let here = [PathBuf::from(".")];
         let roots = if self.input.files.is_empty() { &here[..] } else { &self.input.files };
-        let own = [self.output.output.as_deref(), self.folder.cache.as_deref()];
+        let own = [
+            self.output.output.as_deref(),
+            self.folder.cache.as_deref(),
+            #[cfg(feature = "parquet")]
+            self.folder.store.as_deref(),
+        ];
         let own: Vec<PathBuf> =
             own.into_iter().flatten().filter_map(|path| path.canonicalize().ok()).collect();
         let stdout = stdout_file();

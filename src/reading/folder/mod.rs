@@ -32,15 +32,13 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::profile::Label;
 use crate::reading::ReadOptions;
 use crate::reading::merge::Merged;
+use crate::threads::STACK;
 
 /// Larger recordings are read by all threads, one recording after the other.
 const LARGE: u64 = 64 << 20;
 
 /// The descriptors of a thread: its recording, programs with their debug information, temporary files.
 const DESCRIPTORS: usize = 20;
-
-/// Some formats recurse: the stack of a thread is as large as that of a program.
-const STACK: usize = 8 << 20;
 
 /// The wishes.
 pub(crate) struct Request {

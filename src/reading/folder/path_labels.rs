@@ -1,6 +1,6 @@
 //! Labels from the path of a recording: `{service}/{version}/{host}/*`.
 
-use regex::bytes::Regex;
+use regex::bytes::{Captures, Regex};
 
 use crate::error::{ErrorKind, Result};
 use crate::folded::sanitize_frame;
@@ -74,15 +74,30 @@ impl PathPattern {
         crate::error::some_of(&self.names)
     }
 
+    /// All labels of a path, with their values.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] for a path that does not fit.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn labels(&self, path: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
+        let found = self.captures(path)?;
+        let labels = self.names.iter().zip(1..);
+        Ok(labels.filter_map(|(name, at)| Some((name.clone(), found.get(at)?.as_bytes().to_vec()))).collect())
+    }
+
+    fn captures<'p>(&self, path: &'p [u8]) -> Result<Captures<'p>> {
+        self.regex.captures(path).ok_or_else(|| {
+            let what = format!("its path does not fit --path-pattern {}", self.text);
+            ErrorKind::Setting { what }.into()
+        })
+    }
+
     /// The root frames `key=value` of these keys, for a path.
     ///
     /// # Errors
     /// [`ErrorKind::Setting`] for a path that does not fit.
     pub(crate) fn frames(&self, path: &[u8], keys: &[String]) -> Result<Vec<Vec<u8>>> {
-        let Some(found) = self.regex.captures(path) else {
-            let what = format!("its path does not fit --path-pattern {}", self.text);
-            return Err(ErrorKind::Setting { what }.into());
-        };
+        let found = self.captures(path)?;
         let frame = |key: &String| {
             let at = self.names.iter().position(|name| name == key)?;
             let mut frame = format!("{key}=").into_bytes();

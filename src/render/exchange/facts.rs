@@ -20,7 +20,7 @@ pub(in crate::render) fn comments(facts: &Facts) -> impl Iterator<Item = String>
 
 /// The name of a type of value and its unit, as other writers of the format have them: the name is
 /// the event, where that is known.
-pub(in crate::render) fn value_type(facts: &Facts) -> (&str, &str) {
+pub(crate) fn value_type(facts: &Facts) -> (&str, &str) {
     let (kind, unit) = match facts.unit.as_deref() {
         // A count of another name would be a count of something else.
         Some("samples") => return ("samples", "count"),

@@ -18,11 +18,13 @@
 //! were root frames are declared there, and are root frames again when it does.
 
 mod rows;
+pub(crate) mod table;
 
 use std::time::SystemTime;
 
-use self::rows::{FrameRow, ROWS, Row, Rows, Shared};
-use super::exchange::facts::value_type;
+use self::rows::{Row, Rows, Shared};
+use self::table::{FrameRow, ROWS};
+pub(crate) use super::exchange::facts::value_type;
 use super::format::takes;
 use super::shown_places::ShownPlaces;
 use super::writer::{Finished, Target, Writer};
@@ -85,7 +87,7 @@ fn most_decimals(weights: impl Iterator<Item = Weight>) -> u8 {
 }
 
 /// The labels that root frames are, as keys and values, and the number of these frames.
-fn frame_labels<'n>(keys: &'n [String], frames: impl Iterator<Item = &'n [u8]>) -> Labels<'n> {
+pub(crate) fn frame_labels<'n>(keys: &'n [String], frames: impl Iterator<Item = &'n [u8]>) -> Labels<'n> {
     let pairs = keys.iter().zip(frames);
     pairs.map_while(|(key, frame)| Some((key.as_bytes(), value_in(frame, key)?))).collect()
 }
@@ -124,7 +126,10 @@ fn weights_of_rows<'p>(profile: &'p Profile, settings: &Settings) -> Box<dyn Ite
 }
 
 /// The frames of a row, with their places.
-fn frame_rows<'t>(table: &'t StackTable, frames: &'t [FrameId]) -> impl Iterator<Item = FrameRow<'t>> {
+pub(crate) fn frame_rows<'t>(
+    table: &'t StackTable,
+    frames: &'t [FrameId],
+) -> impl Iterator<Item = FrameRow<'t>> {
     frames.iter().map(|&frame| {
         let place = table.place(frame);
         FrameRow { function: table.name(frame), file: place.file, line: place.line, module: place.module }
@@ -187,7 +192,7 @@ fn write_stacks(profile: &Profile, facts: &Facts, offset: i64, rows: &mut Rows<'
 }
 
 /// Labels of a row, as keys and values.
-type Labels<'n> = Vec<(&'n [u8], &'n [u8])>;
+pub(crate) type Labels<'n> = Vec<(&'n [u8], &'n [u8])>;
 
 /// The time that labels state, and the others.
 fn time_apart(mut labels: Labels<'_>, zero: Option<u64>, offset: i64) -> (Option<i64>, Labels<'_>) {
