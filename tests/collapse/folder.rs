@@ -358,3 +358,107 @@ fn a_folder_is_written_in_formats_of_exchange() {
     assert_eq!(missing.status.code(), Some(2));
     assert!(text(&missing.stderr).starts_with("fg-collapse: missing/out.pb.gz: cannot open"), "{missing:?}");
 }
+
+#[cfg(feature = "parquet")]
+mod store {
+    use super::*;
+
+    /// What was said of a run that adds to the store `data`, and its status.
+    fn add(folder: &Path, more: &[&str]) -> (Option<i32>, String) {
+        let pattern = ["in", "--store", "data", "--path-pattern", "{service}/{host}/*"];
+        let out = run(folder, &[&pattern, more].concat());
+        assert_eq!(text(&out.stdout), "");
+        (out.status.code(), text(&out.stderr))
+    }
+
+    /// The stacks of the store as folded text.
+    fn stacks(folder: &Path) -> String {
+        folded(folder, &["data/stacks", "--no-header", "--quiet"])
+    }
+
+    #[test]
+    fn recordings_are_added_once_whatever_their_names() {
+        let root = tempfile::tempdir().unwrap();
+        let (path, at) = (root.path(), |name: &str| root.path().join(name));
+        write(
+            path,
+            &[
+                ("in/api/h1/2026-11-21.folded", "# unit: ns\nmain;f 3\nmain;f;main 0.5\n"),
+                ("in/api/h2/b.folded", "# unit: ns\nmain;f 4\n"),
+                ("in/odd=a b/h1/c.folded", "# unit: ns\nmain 1\n"),
+            ],
+        );
+        let said = |new, there| {
+            format!("fg-collapse: data: added {new} recordings, {there} there before, 0 left out\n")
+        };
+        assert_eq!(add(path, &[]), (Some(0), said(3, 0)));
+        assert_eq!(add(path, &[]), (Some(0), said(0, 3)));
+        assert_eq!(stacks(path), "main 1\nmain;f 7\nmain;f;main 0.5\n");
+        let days = |table: &str| fs::read_dir(at("data").join(table)).unwrap().count();
+        assert_eq!([days("stacks"), days("functions"), days("recordings"), days("rejects")], [1; 4]);
+        let run = fs::read_dir(at("data/stacks")).unwrap().next().unwrap().unwrap().path();
+        assert!(run.join("day=2026-11-21/service=api/part-0.parquet").is_file());
+        let is_odd = |day: fs::DirEntry| day.path().join("service=odd%3Da b/part-0.parquet").is_file();
+        assert!(fs::read_dir(&run).unwrap().any(|day| is_odd(day.unwrap())));
+        // A copy under the same labels is no other recording, one of another host is.
+        fs::copy(at("in/api/h2/b.folded"), at("in/api/h2/copy.folded")).unwrap();
+        fs::create_dir(at("in/api/h3")).unwrap();
+        fs::copy(at("in/api/h2/b.folded"), at("in/api/h3/b.folded")).unwrap();
+        assert_eq!(add(path, &[]), (Some(0), said(1, 4)));
+        assert_eq!(stacks(path), "main 1\nmain;f 11\nmain;f;main 0.5\n");
+        assert_eq!(fs::read_dir(at("data/_staging")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_said_once_until_it_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path();
+        write(
+            path,
+            &[
+                ("in/api/h1/a.folded", "main 3\n"),
+                ("in/api/h1/bad", "no recording\n"),
+                ("in/stray", "main 1\n"),
+            ],
+        );
+        let (status, said) = add(path, &[]);
+        assert_eq!(status, Some(1));
+        assert!(said.contains("in/api/h1/bad: not a format known here"), "{said}");
+        assert!(said.contains("in/stray: its path does not fit --path-pattern {service}/{host}/*"), "{said}");
+        assert!(said.ends_with("added 1 recordings, 0 there before, 2 left out\n"), "{said}");
+        let (status, said) = add(path, &[]);
+        assert_eq!((status, said.lines().count()), (Some(0), 1), "{said}");
+        assert_eq!(add(path, &["--strict"]).0, Some(1));
+        fs::write(path.join("in/api/h1/bad"), "main;mended 2\n").unwrap();
+        let (status, said) = add(path, &[]);
+        assert_eq!(status, Some(0));
+        assert!(said.ends_with("added 1 recordings, 1 there before, 1 left out\n"), "{said}");
+        assert_eq!(stacks(path), "main 3\nmain;mended 2\n");
+    }
+
+    #[test]
+    fn what_a_run_left_that_was_killed_is_not_read() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path();
+        write(path, &[("in/api/h1/a.folded", "main 3\n")]);
+        assert_eq!(add(path, &[]).0, Some(0));
+        // Moved but for the last table, and held by nobody.
+        let left = path.join("data/stacks/run=dead");
+        fs::create_dir(&left).unwrap();
+        write(path, &[("in/api/h1/b.folded", "main 4\n")]);
+        assert_eq!(add(path, &[]).0, Some(0));
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn labels_that_nobody_asks_for_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), &[("in/a/x.folded", "main 3\n")]);
+        let out = run(root.path(), &["in", "--path-pattern", "{service}/*"]);
+        assert_eq!(out.status.code(), Some(2));
+        assert_eq!(
+            text(&out.stderr),
+            "fg-collapse: --path-pattern needs --label: it has the labels service\n"
+        );
+    }
+}
