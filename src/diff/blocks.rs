@@ -1,14 +1,14 @@
 //! Blocks of time: a recording whose samples have times, cut into parts of equal weight.
 
 use crate::error::Result;
-use crate::folded::ReplayBuffer;
+use crate::folded::{FrameId, StackList};
 use crate::profile::{Profile, SampleRef};
 use crate::significance::blocks::blocks_of;
 use crate::weight::Weight;
 
 /// The stacks of each block, in frame order; none if times are not known of all samples, or there are too
 /// few.
-pub(super) fn cut(profile: &Profile) -> Result<Vec<ReplayBuffer>> {
+pub(super) fn cut(profile: &Profile) -> Result<Vec<StackList>> {
     let samples: Vec<SampleRef<'_>> = profile.samples().iter().collect();
     let instants = || samples.chunk_by(|a, b| a.time == b.time);
     let count = blocks_of(samples.len(), instants().count());
@@ -34,21 +34,14 @@ pub(super) fn cut(profile: &Profile) -> Result<Vec<ReplayBuffer>> {
         );
     }
     entries.sort_unstable_by_key(|&(block, rank, ..)| (block, rank));
-    let mut blocks: Vec<ReplayBuffer> = (0..count).map(|_| ReplayBuffer::default()).collect();
-    let mut line = Vec::new();
+    let mut blocks: Vec<StackList> = (0..count).map(|_| StackList::default()).collect();
+    let mut frames: Vec<FrameId> = Vec::new();
     for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let (block, _, stack, _) = same[0];
         let weight = same.iter().try_fold(Weight::ZERO, |sum, entry| sum.checked_add(entry.3))?;
-        line.clear();
-        for (n, &frame) in profile.stack(stack).iter().enumerate() {
-            if n > 0 {
-                line.push(b';');
-            }
-            line.extend_from_slice(profile.stacks().name(frame));
-        }
-        line.push(b' ');
-        weight.write_to(&mut line);
-        blocks[block].push(&line);
+        frames.clear();
+        frames.extend(profile.stack(stack).iter().map(|&frame| profile.stacks().base(frame)));
+        blocks[block].push(&frames, weight);
     }
     blocks.retain(|block| !block.is_empty());
     Ok(blocks)
@@ -67,12 +60,13 @@ mod tests {
             let context = Context { time: Some(time), ..Context::UNKNOWN };
             builder.add_at(["main"], Weight::new(weight), &context).unwrap();
         }
-        let blocks = cut(&builder.finish().unwrap()).unwrap();
-        let weight_of = |block: ReplayBuffer| {
+        let profile = builder.finish().unwrap();
+        let (blocks, names) = (cut(&profile).unwrap(), profile.stacks().name_list());
+        let weight_of = |block: StackList| {
             let mut cursor = Cursor::default();
-            let (line, _) = block.next_line_like(&mut cursor, b"").expect("no block is empty");
+            let (line, _) = block.next_line_like(&names, &mut cursor, b"").expect("no block is empty");
             let weight = std::str::from_utf8(line).unwrap().strip_prefix("main ").unwrap().parse().unwrap();
-            assert!(block.next_line_like(&mut cursor, b"").is_none(), "one stack is one line");
+            assert!(block.next_line_like(&names, &mut cursor, b"").is_none(), "one stack is one line");
             weight
         };
         blocks.into_iter().map(weight_of).collect()

@@ -2,13 +2,13 @@
 //!
 //! A file is read twice: once to see whether it is in frame order and what it weighs, so that
 //! nothing is written before trouble is known; then to be joined. Folded text is read again from
-//! its file. The lines of a pipe and the stacks of other formats are kept, front coded.
+//! its file. The lines of a pipe are kept, front coded, and the stacks of other formats, as frames.
 
 use super::blocks;
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::filter::{Op, Pattern};
-use crate::folded::{Columns, Cursor, NotUnderstood, ReplayBuffer, Rereadable, cmp_at, parse_line};
+use crate::folded::{Columns, Cursor, NameList, NotUnderstood, Rereadable, StackList, cmp_at, parse_line};
 use crate::input::Source;
 use crate::profile::{Facts, Label, Profile, TimeRange, header};
 use crate::reading::{self, Opened, ReadOptions};
@@ -81,9 +81,10 @@ pub(crate) enum Recording {
 pub(crate) struct Kept {
     /// The name of the file.
     name: Option<Arc<str>>,
-    lines: ReplayBuffer,
+    names: NameList,
+    lines: StackList,
     /// The stacks of each block of time, if the times of samples are known.
-    blocks: Vec<ReplayBuffer>,
+    blocks: Vec<StackList>,
     facts: Facts,
     not_understood: NotUnderstood,
 }
@@ -141,10 +142,10 @@ impl Recording {
 
     fn keep(profile: &Profile, not_understood: NotUnderstood) -> Result<Recording> {
         expect_one_column(profile.columns())?;
-        let lines = ReplayBuffer::of_table(profile.stacks())?;
+        let (names, lines) = (profile.stacks().name_list(), StackList::of_table(profile.stacks())?);
         let blocks = blocks::cut(profile)?;
         let facts = profile.facts().clone();
-        Ok(Recording::Kept(Box::new(Kept { name: None, lines, blocks, facts, not_understood })))
+        Ok(Recording::Kept(Box::new(Kept { name: None, names, lines, blocks, facts, not_understood })))
     }
 
     /// The name of its file, for messages.
@@ -201,7 +202,7 @@ impl Lines<'_> {
     fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
         match self {
             Lines::Folded(lines) => lines.next_line_like(before),
-            Lines::Kept(kept, cursor) => Ok(kept.lines.next_line_like(cursor, before)),
+            Lines::Kept(kept, cursor) => Ok(kept.lines.next_line_like(&kept.names, cursor, before)),
         }
     }
 
@@ -331,7 +332,7 @@ impl<'s> Stacks<'s> {
         {
             for block in &kept.blocks {
                 let mut cursor = Cursor::default();
-                while let Some((line, _)) = block.next_line_like(&mut cursor, b"") {
+                while let Some((line, _)) = block.next_line_like(&kept.names, &mut cursor, b"") {
                     let Some(parsed) = parse_line(line, Columns::One) else { continue };
                     let factor = self.factor.unwrap_or(Weight::ONE);
                     each(Part::Line(parsed.stack, parsed.weights.value.checked_mul(factor)?))?;

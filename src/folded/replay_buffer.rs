@@ -1,12 +1,10 @@
 //! Lines that may have to be read twice, from a pipe too.
 //!
-//! A file is opened again. The lines of a pipe, and the stacks of a profile in memory, are kept
-//! front coded: of each line only the bytes that differ from the line before. In frame order that
-//! is a fraction of the text.
+//! A file is opened again. The lines of a pipe are kept front coded: of each line only the bytes that
+//! differ from the line before. In frame order that is a fraction of the text.
 
 use super::order::common_prefix;
 use super::reader::Lines;
-use super::table::StackTable;
 use crate::bytes::{push_varint, varint};
 use crate::error::{Position, Result};
 use crate::input::Source;
@@ -117,45 +115,22 @@ impl<'s> Rereadable<'s> {
 
 /// Lines in memory, front coded: of each the number of bytes it shares with the one before, the
 /// number of bytes that follow, and those bytes.
-#[derive(Debug, Default)]
-pub(crate) struct ReplayBuffer {
+#[derive(Default)]
+struct ReplayBuffer {
     coded: Vec<u8>,
     last: Vec<u8>,
 }
 
 /// A place in a [`ReplayBuffer`].
-#[derive(Debug, Default)]
-pub(crate) struct Cursor {
+#[derive(Default)]
+struct Cursor {
     at: usize,
     line: Vec<u8>,
 }
 
 impl ReplayBuffer {
-    /// The stacks of a table in frame order, as lines of folded text.
-    ///
-    /// # Errors
-    /// Those of [`StackTable::for_each`].
-    pub(crate) fn of_table(table: &StackTable) -> Result<ReplayBuffer> {
-        let mut lines = ReplayBuffer::default();
-        let mut line = Vec::new();
-        table.for_each(|stack, weights| {
-            line.clear();
-            line.extend_from_slice(stack);
-            line.push(b' ');
-            weights.value.write_to(&mut line);
-            lines.push(&line);
-            Ok(())
-        })?;
-        Ok(lines)
-    }
-
-    /// Returns true if there are no lines.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.coded.is_empty()
-    }
-
     /// Adds a line.
-    pub(crate) fn push(&mut self, line: &[u8]) {
+    fn push(&mut self, line: &[u8]) {
         let same = common_prefix(&self.last, line);
         for number in [same, line.len() - same] {
             push_varint(number as u64, &mut self.coded);
@@ -178,16 +153,6 @@ impl ReplayBuffer {
         cursor.line.extend_from_slice(&self.coded[cursor.at..cursor.at + more]);
         cursor.at += more;
         true
-    }
-
-    /// The next line, and the number of bytes it has in common with `before`.
-    #[inline]
-    pub(crate) fn next_line_like<'c>(
-        &self,
-        cursor: &'c mut Cursor,
-        before: &[u8],
-    ) -> Option<(&'c [u8], usize)> {
-        self.step(cursor).then(|| (&cursor.line[..], common_prefix(before, &cursor.line)))
     }
 }
 

@@ -84,7 +84,28 @@ impl<T: Copy> Runs<T> {
     }
 }
 
+/// The names of a table, by the numbers of their frames.
+pub(crate) struct NameList(Runs<u8>);
+
+impl NameList {
+    /// The name of a frame without its place.
+    pub(crate) fn name(&self, frame: FrameId) -> &[u8] {
+        self.0.get(frame.0 as usize)
+    }
+}
+
+impl std::fmt::Debug for NameList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} names", self.0.len())
+    }
+}
+
 impl StackTable {
+    /// A copy of the names.
+    pub(crate) fn name_list(&self) -> NameList {
+        NameList(Runs { values: self.names.values.clone(), ends: self.names.ends.clone() })
+    }
+
     /// The number of a frame's name. The name must hold no `;` and no newline: see
     /// [`sanitize_frame`](super::sanitize_frame).
     pub fn frame(&mut self, name: &[u8]) -> FrameId {

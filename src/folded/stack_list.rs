@@ -1,0 +1,130 @@
+//! The stacks of a profile in memory, in frame order, to be read as lines of folded text any number of times.
+//!
+//! Of each stack only the frames that differ from the stack before are kept, as numbers of names: a long name in
+//! many stacks is there once.
+
+use super::frame_id::FrameId;
+use super::order::common_prefix;
+use super::table::{NameList, StackTable};
+use crate::bytes::{push_varint, varint};
+use crate::error::Result;
+use crate::weight::Weight;
+
+/// Stacks and their weights: of each the number of frames it shares with the one before, the number of frames
+/// that follow, those, and the weight as text behind its length.
+#[derive(Debug, Default)]
+pub(crate) struct StackList {
+    coded: Vec<u8>,
+    last: Vec<FrameId>,
+}
+
+/// A place in a [`StackList`].
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
+    at: usize,
+    line: Vec<u8>,
+    /// The ends of the frames in the line.
+    ends: Vec<usize>,
+}
+
+impl StackList {
+    /// The stacks of a table.
+    ///
+    /// # Errors
+    /// Those of [`StackTable::for_each`].
+    pub(crate) fn of_table(table: &StackTable) -> Result<StackList> {
+        let mut list = StackList::default();
+        table.for_each_frames(&mut |stack, weights| {
+            list.push(stack, weights.value);
+            Ok(())
+        })?;
+        Ok(list)
+    }
+
+    /// Returns true if there are no stacks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.coded.is_empty()
+    }
+
+    /// Adds a stack of frames without places.
+    pub(crate) fn push(&mut self, stack: &[FrameId], weight: Weight) {
+        let same = self.last.iter().zip(stack).take_while(|(a, b)| a == b).count();
+        for number in [same, stack.len() - same] {
+            push_varint(number as u64, &mut self.coded);
+        }
+        stack[same..].iter().for_each(|frame| push_varint(u64::from(frame.0), &mut self.coded));
+        let mut text = Vec::new();
+        weight.write_to(&mut text);
+        push_varint(text.len() as u64, &mut self.coded);
+        self.coded.append(&mut text);
+        self.last.truncate(same);
+        self.last.extend_from_slice(&stack[same..]);
+    }
+
+    /// The next stack and its weight as a line, and the number of bytes it has in common with `before`.
+    pub(crate) fn next_line_like<'c>(
+        &self,
+        names: &NameList,
+        cursor: &'c mut Cursor,
+        before: &[u8],
+    ) -> Option<(&'c [u8], usize)> {
+        let Cursor { at, line, ends } = cursor;
+        if *at >= self.coded.len() {
+            return None;
+        }
+        let mut rest = &self.coded[*at..];
+        let mut number = || varint(&mut rest).expect("numbers are read as they were written") as usize;
+        let (same, more) = (number(), number());
+        ends.truncate(same);
+        line.truncate(ends.last().copied().unwrap_or(0));
+        for depth in same..same + more {
+            if depth > 0 {
+                line.push(b';');
+            }
+            line.extend_from_slice(names.name(FrameId(number() as u32)));
+            ends.push(line.len());
+        }
+        let weight = number();
+        line.push(b' ');
+        line.extend_from_slice(&rest[..weight]);
+        *at = self.coded.len() - rest.len() + weight;
+        Some((line, common_prefix(before, line)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::{Columns, Weights, parse_line};
+
+    #[test]
+    fn gives_the_lines_of_a_table_again_and_again() {
+        let mut table = StackTable::default();
+        let lines = ["main 1", "main;b 2.5", "main;b;c 3", "main;b c;d 4", "x 300"];
+        for line in lines.iter().rev() {
+            let line = parse_line(line.as_bytes(), Columns::One).unwrap();
+            table.add_stack(line.stack, line.weights).unwrap();
+        }
+        let (list, names) = (StackList::of_table(&table).unwrap(), table.name_list());
+        for _ in 0..2 {
+            let mut cursor = Cursor::default();
+            for line in lines {
+                let (read, same) = list.next_line_like(&names, &mut cursor, b"main;b").unwrap();
+                assert_eq!(std::str::from_utf8(read), Ok(line));
+                assert_eq!(same, common_prefix(b"main;b", line.as_bytes()));
+            }
+            assert!(list.next_line_like(&names, &mut cursor, b"").is_none());
+        }
+    }
+
+    #[test]
+    fn a_long_name_in_many_stacks_is_there_once() {
+        let mut table = StackTable::default();
+        let long = table.frame(&[b'x'; 1 << 16]);
+        for n in 0..300 {
+            let leaf = table.frame(format!("f{n}").as_bytes());
+            table.add(&[leaf, long], Weights::one(Weight::ONE)).unwrap();
+        }
+        assert!(StackList::of_table(&table).unwrap().coded.len() < 300 * 16);
+    }
+}
