@@ -14,7 +14,7 @@ pub use background::Background;
 pub use palette::{Hue, PALETTES, Palette, Rules};
 pub use palette_map::PaletteMap;
 
-use super::label::percent;
+use super::label::{LONGEST_NAME, percent};
 use super::layout::{FrameBox, Graph};
 use crate::error::Result;
 use crate::folded::{Columns, Place, Places};
@@ -82,11 +82,12 @@ pub struct Shades {
 impl Shades {
     /// The shades of a name; a seed other than 0 gives others.
     ///
-    /// `h` is FNV-1a of the name's bytes, begun at `0x811c9dc5 ^ seed`; number `n` is the upper
+    /// `h` is FNV-1a of the name's first [`LONGEST_NAME`] bytes, which are all that is shown, begun at `0x811c9dc5 ^ seed`; number `n` is the upper
     /// 24 bits of murmur3's finish of `h + n · 0x9e3779b9`, over 2²⁴. All in 32 bits.
     pub fn of(name: &[u8], seed: u32) -> Shades {
         let start = 0x811c_9dc5 ^ seed;
-        let hash = name.iter().fold(start, |h, &byte| (h ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let shown = name.iter().take(LONGEST_NAME);
+        let hash = shown.fold(start, |h, &byte| (h ^ u32::from(byte)).wrapping_mul(0x0100_0193));
         let number = |n: u32| {
             let mut h = hash.wrapping_add(n.wrapping_mul(0x9e37_79b9));
             h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -216,6 +217,14 @@ mod tests {
         let bits = |v: f64| (v * f64::from(1 << 24)) as u32;
         assert_eq!([v1, v2, v3].map(bits), [5_129_915, 8_285_077, 15_890_349]);
         assert_ne!(Shades::of(b"main", 1), Shades::of(b"main", 0));
+    }
+
+    /// Four thousand names of a megabyte took seconds.
+    #[test]
+    fn shades_are_those_of_the_bytes_that_are_shown() {
+        let long = [b'x'; LONGEST_NAME + 1];
+        assert_eq!(Shades::of(&long, 0), Shades::of(&long[1..], 0));
+        assert_ne!(Shades::of(&long[1..], 0), Shades::of(&long[2..], 0));
     }
 
     #[test]
