@@ -13,12 +13,8 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::SeqCst};
 
-/// The number of holds that live, or [`ENDING`].
-static HOLDS: AtomicI32 = AtomicI32::new(0);
-/// The process is about to end: nothing may be made or renamed any more.
-const ENDING: i32 = -1;
-/// A signal that came while it had to wait, 0 for none.
-static WAITING: AtomicI32 = AtomicI32::new(0);
+/// The gate of this process.
+static GATE: Gate = Gate::new();
 /// The first place for a name. Places are never freed, since a handler may be looking at them.
 static PLACES: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
 
@@ -28,6 +24,53 @@ struct Place {
     next: *mut Place,
 }
 
+/// The process is about to end: nothing may be made or renamed any more.
+const ENDING: i32 = -1;
+
+/// Says if a signal may end the process.
+struct Gate {
+    /// The number of holds that live, or [`ENDING`].
+    holds: AtomicI32,
+    /// A signal that came while it had to wait, 0 for none.
+    waiting: AtomicI32,
+}
+
+impl Gate {
+    const fn new() -> Gate {
+        Gate { holds: AtomicI32::new(0), waiting: AtomicI32::new(0) }
+    }
+
+    /// Begins a hold; false if the process is about to end.
+    fn hold(&self) -> bool {
+        let one_more = |holds: i32| (holds != ENDING).then_some(holds + 1);
+        self.holds.fetch_update(SeqCst, SeqCst, one_more).is_ok()
+    }
+
+    /// Ends a hold; a signal that waited for it is to be raised again.
+    fn release(&self) -> Option<c_int> {
+        if self.holds.fetch_sub(1, SeqCst) > 1 {
+            return None;
+        }
+        Some(self.waiting.swap(0, SeqCst)).filter(|&signal| signal != 0)
+    }
+
+    /// Lets a signal end the process; false if it has to wait for the last hold, which raises it again. `pause` is
+    /// called wherever another thread may come in between.
+    fn end_by(&self, signal: c_int, pause: impl Fn()) -> bool {
+        while self.holds.compare_exchange(0, ENDING, SeqCst, SeqCst).is_err_and(|holds| holds > 0) {
+            pause();
+            self.waiting.store(signal, SeqCst);
+            pause();
+            // The last hold may have ended before it could see the signal. If it was seen after all, it is raised.
+            if self.holds.load(SeqCst) > 0 || self.waiting.swap(0, SeqCst) == 0 {
+                return false;
+            }
+            pause();
+        }
+        true
+    }
+}
+
 /// Lets signals that would end the process wait while it lives.
 #[derive(Debug)]
 pub(crate) struct Hold(());
@@ -35,8 +78,7 @@ pub(crate) struct Hold(());
 impl Hold {
     /// Begins to hold signals back.
     pub(crate) fn new() -> Hold {
-        let one_more = |holds: i32| (holds != ENDING).then_some(holds + 1);
-        while HOLDS.fetch_update(SeqCst, SeqCst, one_more).is_err() {
+        while !GATE.hold() {
             // A handler in another thread is removing the names.
             std::thread::park();
         }
@@ -46,11 +88,7 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if HOLDS.fetch_sub(1, SeqCst) > 1 {
-            return;
-        }
-        let signal = WAITING.swap(0, SeqCst);
-        if signal != 0 {
+        if let Some(signal) = GATE.release() {
             // SAFETY: takes an integer only; the handler that noted the signal is called again.
             unsafe { libc::raise(signal) };
         }
@@ -111,8 +149,7 @@ fn places() -> impl Iterator<Item = &'static Place> {
 /// Removes all temporary names, for a signal handler that ends the process afterwards. Returns false
 /// if the process has to go on for now: the signal is then raised again as soon as that is over.
 pub(crate) fn end_by(signal: c_int) -> bool {
-    if HOLDS.compare_exchange(0, ENDING, SeqCst, SeqCst).is_err_and(|holds| holds > 0) {
-        WAITING.store(signal, SeqCst);
+    if !GATE.end_by(signal, || ()) {
         return false;
     }
     remove_all();
@@ -145,6 +182,57 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::{Cell, RefCell};
+
+    /// Every order in which two holds can end and a third can begin and end while a signal comes: it ends the process
+    /// or is raised again, never neither. The last hold that ended between two steps of the handler was the one that
+    /// waited for ever.
+    #[test]
+    fn no_signal_is_lost_between_holds() {
+        /// What happens at one of the handler's pauses, by the digits of a number: so many holds end or begin.
+        const STEPS: [&[bool]; 8] = [
+            &[],
+            &[false],
+            &[false, false],
+            &[true],
+            &[true, false],
+            &[false, true],
+            &[true, false, false],
+            &[false, false, true],
+        ];
+        for order in 0..STEPS.len().pow(4) {
+            let gate = Gate::new();
+            let (live, at, raised) = (Cell::new(0), Cell::new(0), RefCell::new(Vec::new()));
+            let release = || {
+                live.set(live.get() - 1);
+                raised.borrow_mut().extend(gate.release());
+            };
+            let begin = || live.set(live.get() + i32::from(gate.hold()));
+            begin();
+            begin();
+            let pause = || {
+                let steps = STEPS[order / STEPS.len().pow(at.get()) % STEPS.len()];
+                at.set((at.get() + 1).min(4));
+                for is_begin in steps.iter().filter(|_| at.get() < 4) {
+                    match is_begin {
+                        true => begin(),
+                        false if live.get() > 0 => release(),
+                        false => {}
+                    }
+                }
+            };
+            let is_over = gate.end_by(15, pause);
+            while live.get() > 0 {
+                release();
+            }
+            assert_eq!(
+                (usize::from(is_over) + raised.borrow().len()).min(1),
+                1,
+                "order {order:o}: it is lost"
+            );
+            assert!(!is_over || !gate.hold(), "order {order:o}: something may still be made");
+        }
+    }
 
     #[test]
     fn places_are_used_again() {
