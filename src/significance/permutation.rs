@@ -25,9 +25,9 @@ pub struct Permutation {
 pub(crate) fn divide_anew(rows: &[&RunShares]) -> Option<Permutation> {
     let first = rows.first()?;
     let (before, runs) = (first.before.len(), first.before.len() + first.after.len());
-    let all = choices(runs as u64, before as u64);
+    let divisions = Divisions::of(runs, before);
     let is_alone = before.min(runs - before) < 2;
-    if is_alone || all < 100 {
+    if is_alone || divisions.count < 100 {
         return None;
     }
     let mut heavy: Vec<&RunShares> = rows.to_vec();
@@ -36,17 +36,69 @@ pub(crate) fn divide_anew(rows: &[&RunShares]) -> Option<Permutation> {
 
     let recorded: Vec<usize> = (0..before).collect();
     let statistic = largest(&heavy, &recorded, runs);
-    let (mut at_least, mut divisions) = (0usize, 0usize);
-    let count = all.min(MOST);
-    for n in 0..count {
-        // The first division is the recorded one.
-        let number = (u128::from(n) * u128::from(all) / u128::from(count)) as u64;
-        let chosen = division(number, runs, before);
-        divisions += 1;
+    let (mut at_least, mut looked_at) = (0usize, 0usize);
+    for chosen in divisions.chosen() {
+        looked_at += 1;
         // The same numbers in another order add up to the same but for rounding.
         at_least += usize::from(largest(&heavy, &chosen, runs) >= statistic * (1.0 - 1e-9));
     }
-    Some(Permutation { p: at_least as f64 / divisions as f64, divisions })
+    Some(Permutation { p: at_least as f64 / looked_at as f64, divisions: looked_at })
+}
+
+/// The ways to divide runs into two sides.
+struct Divisions {
+    runs: usize,
+    before: usize,
+    /// The number of ways, [`Divisions::MANY`] if it is larger.
+    count: u64,
+}
+
+impl Divisions {
+    const MANY: u64 = u64::MAX;
+
+    fn of(runs: usize, before: usize) -> Divisions {
+        let count = choices(runs as u64, before as u64).unwrap_or(Divisions::MANY);
+        Divisions { runs, before, count }
+    }
+
+    /// At most [`MOST`] of them, of which the first is the recorded one: the runs before in each.
+    fn chosen(&self) -> impl Iterator<Item = Vec<usize>> {
+        let &Divisions { runs, before, count } = self;
+        let mut state = SEED;
+        (0..count.min(MOST)).map(move |n| match count {
+            _ if n == 0 => (0..before).collect(),
+            // They have no numbers: from 34 runs a side on there are more than a number holds.
+            Divisions::MANY => any_division(&mut state, runs, before),
+            _ => {
+                let number = u128::from(n) * u128::from(count) / u128::from(count.min(MOST));
+                division(number as u64, runs, before)
+            }
+        })
+    }
+}
+
+/// The start of the numbers by which divisions are drawn: the same runs give the same answer.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Draws a division, each as likely as any other: a shuffle that ends after the first `k` (Fisher and Yates), with
+/// numbers of splitmix64.
+fn any_division(state: &mut u64, n: usize, k: usize) -> Vec<usize> {
+    let mut below = |end: usize| {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut number = *state;
+        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        number ^= number >> 31;
+        ((u128::from(number) * end as u128) >> 64) as usize
+    };
+    let mut runs: Vec<usize> = (0..n).collect();
+    for at in 0..k {
+        let other = at + below(n - at);
+        runs.swap(at, other);
+    }
+    runs.truncate(k);
+    runs.sort_unstable();
+    runs
 }
 
 /// The largest statistic of all functions when these runs are those before.
@@ -77,16 +129,14 @@ fn divide(row: &RunShares, is_before: &[bool]) -> RunShares {
     divided
 }
 
-/// The number of ways to choose `k` of `n`; `u64::MAX` if it is larger.
-fn choices(n: u64, k: u64) -> u64 {
+/// The number of ways to choose `k` of `n`; `None` if it is too large.
+fn choices(n: u64, k: u64) -> Option<u64> {
     let mut all: u128 = 1;
     for i in 0..u128::from(k.min(n - k)) {
         all = all * (u128::from(n) - i) / (i + 1);
-        if all > u128::from(u64::MAX) {
-            return u64::MAX;
-        }
+        u64::try_from(all).ok()?;
     }
-    all as u64
+    u64::try_from(all).ok()
 }
 
 /// The division of a number, in the order of the lexicon: 0 has the first `k` of `n` runs.
@@ -97,7 +147,7 @@ fn division(mut number: u64, n: usize, k: usize) -> Vec<usize> {
         if left == 0 {
             break;
         }
-        let with = choices((n - run - 1) as u64, left as u64 - 1);
+        let with = choices((n - run - 1) as u64, left as u64 - 1).expect("a part of a number that fits");
         if number < with {
             chosen.push(run);
         } else {
@@ -117,13 +167,30 @@ mod tests {
 
     #[test]
     fn divisions_are_all_there_are() {
-        let all: Vec<Vec<usize>> = (0..choices(5, 2)).map(|number| division(number, 5, 2)).collect();
+        let all: Vec<Vec<usize>> = (0..10).map(|number| division(number, 5, 2)).collect();
         assert_eq!(all.len(), 10);
         assert_eq!((&all[0][..], &all[9][..]), (&[0, 1][..], &[3, 4][..]));
         assert!(all.is_sorted() && all.windows(2).all(|two| two[0] != two[1]), "{all:?}");
-        assert_eq!(choices(40, 20), 137_846_528_820);
-        assert_eq!(choices(80, 40), u64::MAX);
-        assert_eq!(choices(100, 98), 4950, "as many as to leave two out");
+        assert_eq!(choices(40, 20), Some(137_846_528_820));
+        assert_eq!(choices(80, 40), None);
+        assert_eq!(choices(100, 98), Some(4950), "as many as to leave two out");
+    }
+
+    /// C(68, 34) is more than 64 bits hold: all divisions began with the same runs, and the last ones were of no size.
+    #[test]
+    fn each_run_is_before_in_half_of_the_divisions_however_many_there_are() {
+        for side in [5, 20, 33, 34, 40, 200] {
+            let divisions: Vec<Vec<usize>> = Divisions::of(2 * side, side).chosen().collect();
+            assert_eq!(divisions[0], (0..side).collect::<Vec<_>>());
+            assert!(divisions.iter().all(|chosen| chosen.len() == side), "{side} runs a side");
+            // The first run leads the first half of all, in their order; the others are as often on each side.
+            for run in 1..2 * side {
+                let before = divisions.iter().filter(|chosen| chosen.contains(&run)).count();
+                let share = before as f64 / divisions.len() as f64;
+                assert!((0.44..0.56).contains(&share), "run {run} of {side} a side: {share}");
+            }
+            assert_eq!(divisions, Divisions::of(2 * side, side).chosen().collect::<Vec<_>>());
+        }
     }
 
     #[test]
