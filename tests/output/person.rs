@@ -180,3 +180,32 @@ fn the_numbers_of_a_table_of_operations_stay_on_the_terminal() {
         "{shown}"
     );
 }
+
+/// A name that is an escape sequence changed the title of the window, or hid what follows it.
+#[test]
+fn escape_sequences_in_names_are_shown_on_a_terminal_and_kept_in_pipes() {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "main;\x1b]0;title\x07 1\nmain;\u{9b}8mhidden 2\n";
+    fs::write(folder.path().join("in"), hostile).unwrap();
+    for (program, arguments) in [
+        (COLLAPSE, "--no-header in"),
+        (FILTER, "--no-header --focus main in"),
+        (DIFF, "--no-header in in"),
+        (DIFF, "--no-header --strip line in in"),
+        (DIFF, "--table in in"),
+        (RENDER, "--format collapsed in"),
+        (RENDER, "--format tree in"),
+    ] {
+        let (status, shown, said) = on_terminal(folder.path(), 200, program, arguments, &[("NO_COLOR", "1")]);
+        assert_eq!((status, &*said), (Some(0), ""), "{program} {arguments}");
+        assert!(!shown.contains(['\x1b', '\x07', '\u{9b}']), "{program} {arguments}: {shown:?}");
+        assert!(shown.contains("8mhidden"), "{program} {arguments}: {shown:?}");
+    }
+    let (_, shown, _) = on_terminal(folder.path(), 200, COLLAPSE, "--no-header in", &[]);
+    assert!(shown.contains("main;^[]0:title^G 1") || shown.contains("main;^[]0;title^G 1"), "{shown:?}");
+    let piped =
+        Command::new(COLLAPSE).args(["--no-header", "in"]).current_dir(folder.path()).output().unwrap();
+    let mut lines: Vec<&[u8]> = piped.stdout.split_inclusive(|b| *b == b'\n').collect();
+    lines.sort_unstable();
+    assert_eq!(lines.concat(), hostile.as_bytes());
+}

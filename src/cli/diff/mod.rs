@@ -288,7 +288,7 @@ impl Diff {
         let facts = plan.facts();
         self.warn_of_unlike(plan.before, plan.after, &facts);
         self.say_notes(&plan.notes(options));
-        let mut output = self.output.open()?;
+        let mut output = self.output.open()?.showing_controls();
         output.write_all(self.header(&facts).as_bytes()).map_err(Error::from)?;
         plan.carry_out(before, after, &mut output)?;
         output.finish()?;
@@ -318,7 +318,7 @@ impl Diff {
     }
 
     fn write_joined(&self, prepared: Prepared<'_>, options: &ReportOptions) -> anyhow::Result<()> {
-        let mut output = self.output.open()?;
+        let mut output = self.output.open()?.showing_controls();
         let mut text = self.header(prepared.facts()).into_bytes();
         prepared.join(options, &mut |stack, weights| {
             write_line(&mut text, stack, weights);

@@ -3,7 +3,8 @@
 //! This is the one place where the programs write results, and these are its rules:
 //!
 //! - **Standard output, devices, pipes** are written as the results come; what was written stays.
-//!   `/dev/stdout` is standard output, also where that is a file.
+//!   `/dev/stdout` is standard output, also where that is a file. On a terminal, folded text shows control
+//!   characters instead of sending them: names may be escape sequences.
 //! - **A file** is written under a temporary name in its folder (`.fg-` and six letters) and renamed
 //!   when it is complete. Until then, and after any error, the old file is there as it was.
 //! - **Several outputs** of a run are renamed after all of them are complete. If the system fails to
@@ -28,15 +29,17 @@
 mod destination;
 mod replacement;
 mod standard;
+mod visible;
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use self::destination::Kind;
 use self::replacement::{Replacement, place_all};
+use self::visible::Visible;
 use super::render::write_files;
 use crate::collapse::Report;
 use crate::error::{Error, ErrorKind, Position, Result};
@@ -78,7 +81,7 @@ impl OutputArgs {
             );
             return Err(ErrorKind::Setting { what }.into());
         }
-        self.open()
+        Ok(self.open()?.showing_controls())
     }
 
     /// The format of exchange that the output's ending names, if any: what is written is not folded
@@ -111,6 +114,8 @@ pub struct Output {
 enum Target {
     /// Standard output, a device or a pipe: nothing can be renamed there.
     Direct(File),
+    /// A terminal, for text whose control characters are shown.
+    Terminal(Visible),
     File(Replacement),
 }
 
@@ -138,11 +143,22 @@ impl Output {
         Ok(Output { target, path: Some(path.to_owned()) })
     }
 
+    /// On a terminal, shows the control characters of text that holds names as they are.
+    pub fn showing_controls(self) -> Output {
+        match self.target {
+            Target::Direct(file) if file.is_terminal() => {
+                Output { target: Target::Terminal(Visible::new(file)), ..self }
+            }
+            target => Output { target, ..self },
+        }
+    }
+
     /// Returns true if the output can be taken back: it goes to the end of a file.
     pub fn can_start_over(&self) -> bool {
         match &self.target {
             Target::File(_) => true,
             Target::Direct(file) => begin_of(file).is_some(),
+            Target::Terminal(_) => false,
         }
     }
 
@@ -156,6 +172,7 @@ impl Output {
             // Nothing stays there.
             Target::Direct(file) if is_null(file) => return Ok(()),
             Target::Direct(file) => file,
+            Target::Terminal(terminal) => terminal.file(),
         };
         let result = file.set_len(begin).and_then(|()| file.seek(SeekFrom::Start(begin)));
         result.map(|_| ()).map_err(|e| error(e, self.path.as_deref()))
@@ -166,6 +183,7 @@ impl Output {
         match &self.target {
             Target::File(_) => 0,
             Target::Direct(file) => begin_of(file).unwrap_or(0),
+            Target::Terminal(_) => 0,
         }
     }
 
@@ -275,6 +293,7 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = match &mut self.target {
             Target::Direct(file) => file.write(bytes),
+            Target::Terminal(terminal) => terminal.write(bytes),
             Target::File(replacement) => replacement.file.as_file_mut().write(bytes),
         };
         // The error travels through writers that do not know where they write to.

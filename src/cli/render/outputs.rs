@@ -89,6 +89,11 @@ impl Pending {
         })
     }
 
+    /// On a terminal, shows control characters instead of sending them.
+    pub fn showing_controls(self) -> Pending {
+        Pending { output: self.output.showing_controls(), ..self }
+    }
+
     /// Cuts lines to the width of a terminal.
     pub fn fit(self, columns: Option<usize>) -> Pending {
         Pending { columns, ..self }
