@@ -206,10 +206,7 @@ impl Facts {
 
     /// The facts without what tells of a person or a place: host, folders, arguments, comments.
     pub fn private(&self) -> Facts {
-        let program = |command: &String| {
-            let program = command.split(' ').next().unwrap_or_default();
-            program.rsplit(['/', '\\']).next().unwrap_or_default().trim_matches(['"', '\'']).to_owned()
-        };
+        let program = |command: &String| program_of(command);
         let side = |facts: &Facts| facts.private();
         Facts {
             command: self.command.as_ref().map(program).filter(|program| !program.is_empty()),
@@ -246,20 +243,64 @@ fn add(list: &mut Vec<String>, text: &[u8]) {
     }
 }
 
-/// A text with each path in it cut to its last part.
+/// The name of the program of a command, without its folder; empty if it cannot be told from a person's name.
+fn program_of(command: &str) -> String {
+    let program = first_word(command);
+    let mut parts = program.rsplit(['/', '\\']);
+    let (name, folder) = (parts.next().unwrap_or_default(), parts.next());
+    // A home is no program: the path has a blank in it that nobody quoted.
+    let is_home = matches!(folder, Some("home" | "Users")) && parts.nth(1).is_none();
+    if is_home { String::new() } else { name.to_owned() }
+}
+
+/// The first word of a command, as a shell reads it.
+fn first_word(command: &str) -> String {
+    let mut word = String::new();
+    let mut quote = None;
+    let mut letters = command.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            (' ', None) => break,
+            ('\'' | '"', None) => quote = Some(letter),
+            (letter, Some(open)) if letter == open => quote = None,
+            // Elsewhere it stands between the folders of Windows.
+            ('\\', None | Some('"')) if matches!(letters.peek(), Some(' ' | '\'' | '"')) => {
+                word.extend(letters.next())
+            }
+            _ => word.push(letter),
+        }
+    }
+    match quote {
+        None => word,
+        // It was an apostrophe.
+        Some(_) => command.split(' ').next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// A text with each path in it cut to its last part. A path may have blanks in it, which nobody quotes: it goes on to
+/// the last word with a `/` inside, before the next one that begins as a path does.
 fn without_paths(text: &str) -> String {
-    let word = |word: &str| -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut shown: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        let word = words[at];
         let start =
             word.find('/').filter(|_| word.matches('/').count() > 1 || word.starts_with(['/', '"', '(']));
-        match start {
-            Some(start) => {
-                let last = word.rfind('/').unwrap_or(start);
-                format!("{}{}", &word[..start], &word[last + 1..])
-            }
-            None => word.to_owned(),
-        }
-    };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+        at += 1;
+        let Some(start) = start else {
+            shown.push(word.to_owned());
+            continue;
+        };
+        let begins_as_path = |word: &&&str| word.starts_with(['/', '"', '(']);
+        let rest = words[at..].iter().take_while(|word| !begins_as_path(word));
+        let more = rest.enumerate().filter(|(_, word)| word.contains('/')).last().map_or(0, |(n, _)| n + 1);
+        let last = if more == 0 { word } else { words[at + more - 1] };
+        at += more;
+        let name = last.rsplit('/').next().unwrap_or(last);
+        shown.push(format!("{}{name}", &word[..start]));
+    }
+    shown.join(" ")
 }
 
 #[cfg(test)]
@@ -268,6 +309,34 @@ mod tests {
 
     fn of_period(period: i128) -> Facts {
         Facts { period: Some(Weight::new(period)), unit: Some("ns".into()), ..Facts::default() }
+    }
+
+    #[test]
+    fn private_commands_and_warnings_name_no_person_whatever_is_quoted() {
+        for (command, program) in [
+            ("/home/anna/app --x", "app"),
+            ("'/home/anna smith/app' --x", "app"),
+            ("\"/home/anna smith/app\" --x", "app"),
+            (r"/home/anna\ smith/app --x", "app"),
+            (r"'/home/o'\''brien smith/app' --x", "app"),
+            (r#""C:\Users\Anna Smith\app.exe" --x"#, "app.exe"),
+            (r"C:\Users\anna\app.exe --x", "app.exe"),
+            ("/home/o'brien/app --x", "app"),
+            ("/home/anna smith/app --x", ""),
+            (r"C:\Users\Anna Smith\app.exe", ""),
+            ("app", "app"),
+        ] {
+            let facts = Facts { command: Some(command.into()), ..Facts::default() };
+            assert_eq!(facts.private().command.unwrap_or_default(), program, "{command}");
+        }
+        for (warning, shown) in [
+            ("no symbols in /home/anna smith/lib.so, 3 frames", "no symbols in lib.so, 3 frames"),
+            ("/home/anna maria smith/lib a.so and /usr/lib/b.so", "lib a.so and b.so"),
+            ("perf of \"/home/anna smith/x.data\" lost 3", "perf of x.data\" lost 3"),
+            ("1 and/or 2 are lost", "1 and/or 2 are lost"),
+        ] {
+            assert_eq!(without_paths(warning), shown);
+        }
     }
 
     #[test]
