@@ -12,6 +12,7 @@
 //! the function: a stack counts at its line nearest to the leaf.
 
 use std::cmp::Reverse;
+use std::path::PathBuf;
 
 use regex::bytes::Regex;
 
@@ -118,8 +119,12 @@ impl Writer for List<'_> {
             };
             writeln!(target, "\n{what}")?;
         }
+        // Whoever asks for a list asks for the code.
+        let here = settings.source_here.then(|| PathBuf::from("."));
+        let folders: Vec<PathBuf> = here.into_iter().chain(settings.source_folders.iter().cloned()).collect();
         let mut listing = Listing {
-            files: SourceFiles::below(&settings.source_folders),
+            is_looking: !folders.is_empty(),
+            files: SourceFiles::below(&folders),
             not_found: Vec::new(),
             amounts: &amounts,
             all,
@@ -137,7 +142,9 @@ impl Writer for List<'_> {
 
 /// The functions of a list on their way out.
 struct Listing<'l> {
-    files: SourceFiles,
+    files: SourceFiles<'l>,
+    /// Source files are wanted.
+    is_looking: bool,
     /// Names of files, as the recording has them.
     not_found: Vec<&'l [u8]>,
     amounts: &'l Amounts,
@@ -221,7 +228,7 @@ impl<'l> Listing<'l> {
     }
 
     fn say_not_found(&self, target: &mut dyn Target) -> Result<()> {
-        if self.not_found.is_empty() || self.settings.source_folders.is_empty() {
+        if self.not_found.is_empty() || !self.is_looking {
             return Ok(());
         }
         let files: Vec<String> = self.not_found.iter().map(|file| shown_file(file, self.settings)).collect();

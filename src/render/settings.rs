@@ -55,6 +55,8 @@ pub struct Settings {
     pub list: Option<String>,
     /// Outputs show source code that is found below these folders; without any they read no files.
     pub source_folders: Vec<PathBuf>,
+    /// A list looks in the current folder, too, and so does a page of a recording that was made on this machine.
+    pub source_here: bool,
     /// The program that a profile for compilers is of; `None` is the one with most samples.
     pub binary: Option<PathBuf>,
     /// Another build of it: how much of the profile fits that one is said.
@@ -91,6 +93,7 @@ impl Default for Settings {
             peek: None,
             list: None,
             source_folders: Vec::new(),
+            source_here: false,
             binary: None,
             stale_against: None,
             symfs: None,

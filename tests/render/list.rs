@@ -156,7 +156,7 @@ fn a_page_has_the_code_around_hot_lines_unless_it_is_unwanted() {
         assert_eq!(run.status, 0, "{}", run.stderr);
         section(&String::from_utf8_lossy(&run.stdout), "source")
     };
-    let with = page(&[]);
+    let with = page(&["--source-path", "."]);
     assert!(
         with.contains("def work():") && with.contains("[3,50,50]") && with.contains("app/run.py"),
         "{with}"
@@ -177,4 +177,40 @@ fn a_page_has_the_code_around_hot_lines_unless_it_is_unwanted() {
     );
     let run = list(folder.path(), &["--format", "svg", "--no-source"]);
     assert!(run.stderr.contains("--no-source means nothing to svg; it is for html, list"), "{}", run.stderr);
+}
+
+/// A recording may be a stranger's, and name `deploy.sh` with its token in the folder where the page is made.
+#[test]
+fn a_page_has_unasked_only_code_that_a_recording_of_this_machine_names() {
+    let folder = folder();
+    let own = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let app = folder.path().join("app").canonicalize().unwrap();
+    for (name, text) in [("deploy.sh", "TOKEN=1"), ("settings.py", "PASSWORD = 1"), ("other.py", "other")] {
+        fs::write(app.join(name), text).unwrap();
+    }
+    let stacks = format!(
+        "run (app/run.py:3) 50\ndeploy (app/deploy.sh:1) 50\nsettings (app/settings.py:1) 50\n\
+         moved (/ci/app/other.py:1) 50\nexact ({}/run.py:9) 50\n",
+        app.display()
+    );
+    let page = |header: &str, more: &[&str]| {
+        let all = [&["--format", "html"], more, &["-"]].concat();
+        let run = run_in(&app.join(".."), &all, &format!("{header}{stacks}"));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        (section(&String::from_utf8_lossy(&run.stdout), "source"), run.stderr)
+    };
+    let has = |page: &str| ["def work", "TOKEN", "PASSWORD", "other\"]"].map(|text| page.contains(text));
+    for header in ["", "# host: elsewhere\n"] {
+        let (code, said) = page(header, &[]);
+        assert_eq!((has(&code), &*said), ([false; 4], ""), "{header}");
+        assert_eq!(has(&page(header, &["--source-path", "."]).0)[..2], [true; 2], "{header}");
+    }
+    if own.trim().is_empty() || own.starts_with("localhost") || own.starts_with('(') {
+        return;
+    }
+    let (code, said) = page(&format!("# host: {own}"), &[]);
+    assert_eq!(has(&code), [true, false, false, false], "{code}");
+    assert_eq!(said, "fg-render: the page has source code of app/run.py; --no-source leaves it out\n");
+    let (code, said) = page(&format!("# host: {own}"), &["--no-source"]);
+    assert_eq!((has(&code), &*said), ([false; 4], ""));
 }

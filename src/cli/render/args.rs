@@ -102,8 +102,9 @@ pub struct TextArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Source code")]
 pub struct SourceArgs {
-    /// Look for source files in DIR too, not only in the current folder; may be repeated. Links are
-    /// followed, but files elsewhere, hidden files and what is no source code are never read
+    /// Look for source files in DIR; may be repeated. A list looks in the current folder, too, and so
+    /// does a page of a recording made on this machine, for files that it names as they are.
+    /// Links are followed, but files elsewhere, hidden files and what is no source code are never read
     #[arg(long, value_name = "DIR")]
     pub source_path: Vec<PathBuf>,
     /// Read no source files: a page has lines and weights, but no code

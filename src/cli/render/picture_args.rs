@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 
@@ -73,7 +73,8 @@ impl PictureArgs {
             private: text.private,
             keep_colours: self.colour.cp,
             times: !stacks.no_time,
-            source_folders: self.source_folders(),
+            source_folders: if self.has_source() { self.source.source_path.clone() } else { Vec::new() },
+            source_here: self.has_source(),
             ..Settings::default()
         })
     }
@@ -88,12 +89,9 @@ impl PictureArgs {
             || (!no_time && formats.into_iter().any(Format::shows_times))
     }
 
-    /// The folders of source files: none for an output that goes to strangers.
-    fn source_folders(&self) -> Vec<PathBuf> {
-        if self.source.no_source || self.text.private {
-            return Vec::new();
-        }
-        [PathBuf::from(".")].into_iter().chain(self.source.source_path.iter().cloned()).collect()
+    /// Returns true if outputs may hold source code: not one that goes to strangers.
+    fn has_source(&self) -> bool {
+        !(self.source.no_source || self.text.private)
     }
 
     fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Options> {
@@ -176,7 +174,9 @@ pub fn write_files(
     for (path, format) in files {
         // Letters fit by themselves.
         let columns = terminal::width().filter(|_| path.is_none() && format.name != "text");
-        pending.push(Pending::open(*path, format.streams)?.fit(columns));
+        let output = Pending::open(*path, format.streams)?.fit(columns);
+        // All others escape names themselves, and some send colours.
+        pending.push(if format.name == "collapsed" { output.showing_controls() } else { output });
     }
     Output::refuse_same_file(pending.iter().map(Pending::output))?;
     let targets = pending.iter_mut().map(|output| output as &mut dyn Target);
@@ -226,20 +226,23 @@ mod tests {
     fn default_arguments_are_the_default_settings() {
         let settings = PictureArgs::default().settings(&mut |_| Ok(())).unwrap();
         // A program may look around where it was started; a library reads no files unasked.
-        let here = vec![PathBuf::from(".")];
-        assert_eq!(settings, Settings { source_folders: here, ..Settings::default() });
+        assert_eq!(settings, Settings { source_here: true, ..Settings::default() });
     }
 
     #[test]
     fn private_outputs_have_no_source() {
         let mut arguments = PictureArgs::default();
         arguments.source.source_path = vec!["src".into()];
-        assert_eq!(arguments.source_folders(), [Path::new("."), Path::new("src")]);
+        let source = |arguments: &PictureArgs| {
+            let settings = arguments.settings(&mut |_| Ok(())).unwrap();
+            (settings.source_folders, settings.source_here)
+        };
+        assert_eq!(source(&arguments), (vec!["src".into()], true));
         arguments.text.private = true;
-        assert!(arguments.source_folders().is_empty());
+        assert_eq!(source(&arguments), (Vec::new(), false));
         arguments.text.private = false;
         arguments.source.no_source = true;
-        assert!(arguments.source_folders().is_empty());
+        assert_eq!(source(&arguments), (Vec::new(), false));
     }
 
     #[test]

@@ -91,7 +91,6 @@ mod tests {
     #[test]
     fn default_arguments_are_the_default_settings() {
         let render = Render::try_parse_from(["fg-render"]).unwrap();
-        let here = vec![".".into()];
-        assert_eq!(render.settings().unwrap(), Settings { source_folders: here, ..Settings::default() });
+        assert_eq!(render.settings().unwrap(), Settings { source_here: true, ..Settings::default() });
     }
 }

@@ -30,6 +30,7 @@ use crate::folded::{Frame, Order, Visitor, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::render::colour::Palette;
 use crate::render::format::takes;
+use crate::render::source::SourceHere;
 use crate::render::writer::{Finished, Target, Writer, feed};
 use crate::render::{Format, Settings};
 use crate::weight::Weight;
@@ -77,6 +78,7 @@ fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dy
         values: Vec::new(),
         share_clock: true,
         notes: Vec::new(),
+        source_note: None,
         settings,
         target,
     }))
@@ -93,6 +95,8 @@ struct Page<'a> {
     /// A range of time is the same in all of them.
     share_clock: bool,
     notes: Vec<String>,
+    /// The source files that are in the page unasked.
+    source_note: Option<String>,
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
@@ -147,12 +151,24 @@ impl Writer for Page<'_> {
         self.notes.extend(fitted.folded.as_ref().map(|folded| folded.remark()));
         let (names, decimals) = (self.encoder.names(), self.encoder.decimals());
         let whole = (line.profile().columns(), line.profile().total()?);
-        self.beside.finish_lines(TreeOfValue { names, decimals, whole }, 1, self.settings)?;
+        let here = SourceHere::of(line.profile().facts(), self.settings);
+        self.beside.finish_lines(TreeOfValue { names, decimals, whole }, 1, self.settings, &here)?;
+        self.source_note = here.remark();
         self.beside.take_times(line, 1, &fitted, decimals, self.settings)
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { mut encoder, mut beside, values, share_clock, mut notes, settings, target, .. } = *self;
+        let Page {
+            mut encoder,
+            mut beside,
+            values,
+            share_clock,
+            mut notes,
+            settings,
+            target,
+            source_note,
+            ..
+        } = *self;
         let span = if share_clock { values::span(&values) } else { None };
         let mut others = Vec::new();
         let mut fitted = Fitted::default();
@@ -173,12 +189,13 @@ impl Writer for Page<'_> {
             }
         }
         notes.extend(fitted.folded.as_ref().map(|folded| folded.remark()));
-        let all = AllValues { count: values.len(), span, fitted };
+        let here = SourceHere::of(&summary.facts, settings);
+        let all = AllValues { count: values.len(), span, fitted, here };
         let whole = (summary.columns, summary.total);
         let tree = TreeOfValue { names: encoder.names(), decimals: encoder.decimals(), whole };
         match values.first() {
             Some((_, first)) => beside.take(first, tree, &all, settings)?,
-            None => beside.finish_lines(tree, 1, settings)?,
+            None => beside.finish_lines(tree, 1, settings, &all.here)?,
         }
         let mut sections = beside.sections("");
         let mut abouts = Vec::new();
@@ -197,6 +214,7 @@ impl Writer for Page<'_> {
         if let (Some(details), Some(note)) = (about["details"].as_array_mut(), notes.first()) {
             details.push(serde_json::json!(["frames", note]));
         }
+        notes.extend(source_note.or_else(|| all.here.remark()));
         about["time"] = beside.about_time();
         if let Some((name, _)) = values.first() {
             about["value"] = name.as_str().into();

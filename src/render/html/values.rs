@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::folded::{Columns, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::render::Settings;
-use crate::render::source::SourceLines;
+use crate::render::source::{SourceHere, SourceLines};
 use crate::render::writer::{Input, time_line};
 
 /// The name and the bytes of each section.
@@ -23,6 +23,8 @@ pub(super) struct AllValues {
     pub span: Option<(u64, u64)>,
     /// Their tree.
     pub fitted: Fitted,
+    /// The source files of this machine that are in the page.
+    pub here: SourceHere,
 }
 
 /// The source lines and the time line of a value.
@@ -55,7 +57,7 @@ impl Beside {
     ) -> Result<()> {
         self.take_lines(profile, settings)?;
         let decimals = tree.decimals;
-        self.finish_lines(tree, values.count, settings)?;
+        self.finish_lines(tree, values.count, settings, &values.here)?;
         let Some(mut line) = time_line(Input::Profile(profile), settings)? else { return Ok(()) };
         if let Some((start, end)) = values.span {
             line.start = line.start.min(start);
@@ -87,9 +89,10 @@ impl Beside {
         TreeOfValue { names, decimals, whole }: TreeOfValue<impl Iterator<Item = &'n [u8]>>,
         sections: usize,
         settings: &Settings,
+        here: &SourceHere,
     ) -> Result<()> {
         if let Some(lines) = self.lines.take() {
-            self.source = source::section(&lines, names, decimals, whole, sections, settings)?;
+            self.source = source::section(&lines, names, decimals, whole, sections, (settings, here))?;
         }
         Ok(())
     }
@@ -212,7 +215,7 @@ mod tests {
                 whole: (profile.columns(), profile.total().unwrap()),
             };
             beside.take_lines(&profile, &settings).unwrap();
-            beside.finish_lines(tree, values, &settings).unwrap();
+            beside.finish_lines(tree, values, &settings, &SourceHere::default()).unwrap();
             let line = TimeLine::new(&profile, None).unwrap().unwrap();
             beside.take_times(&line, values, &fitted, 0, &settings).unwrap();
             let (source, times): (Vec<_>, Vec<_>) =

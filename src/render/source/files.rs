@@ -3,13 +3,15 @@
 //! The recording may be another person's, and name any file; the output may be mailed. So a file is
 //! read only if, with all links followed, it is below a folder that was allowed, no part of its path
 //! below that begins with a dot, its ending is that of source code, and it is a regular file of a bounded
-//! size that holds text.
+//! size that holds text. What holds for a page besides is in [`super::own`].
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+
+use super::own::{self, SourceHere};
 
 /// The largest source file that is read.
 const LARGEST: u64 = 8 << 20;
@@ -28,29 +30,40 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// The source files below some folders.
-pub struct SourceFiles {
+pub struct SourceFiles<'h> {
     folders: Vec<PathBuf>,
+    /// The folder that was not asked for.
+    here: Option<&'h SourceHere>,
     /// By the name in the recording: the lines of a file that was found.
     read: BTreeMap<Vec<u8>, Option<Rc<[String]>>>,
     bytes: usize,
 }
 
-impl SourceFiles {
+impl<'h> SourceFiles<'h> {
     /// Looks for files below these folders; a folder that is not there has none.
-    pub fn below(folders: &[PathBuf]) -> SourceFiles {
+    pub fn below(folders: &[PathBuf]) -> SourceFiles<'h> {
         let folders = folders.iter().filter_map(|folder| fs::canonicalize(folder).ok());
         // Everything is below the root.
         let folders = folders.filter(|folder| folder.parent().is_some()).collect();
-        SourceFiles { folders, read: BTreeMap::new(), bytes: 0 }
+        SourceFiles { folders, here: None, read: BTreeMap::new(), bytes: 0 }
+    }
+
+    /// Looks in a folder, too, that was not asked for, and tells it of the files that are read there.
+    pub fn and_here(self, here: &'h SourceHere) -> SourceFiles<'h> {
+        SourceFiles { here: Some(here), ..self }
     }
 
     /// The lines of a file that the recording names so, if it is found.
     pub fn lines(&mut self, recorded: &[u8]) -> Option<Rc<[String]>> {
         if !self.read.contains_key(recorded) {
-            let text = self
-                .find(recorded)
-                .and_then(|path| read(&path))
-                .filter(|text| self.bytes + text.len() <= MOST);
+            let fits = |text: &String| self.bytes + text.len() <= MOST;
+            let asked = self.find(recorded).and_then(|path| read(&path)).filter(fits);
+            let text = asked.or_else(|| {
+                let path = self.find_here(recorded)?;
+                let text = read(&path).filter(fits)?;
+                self.here.inspect(|here| here.note(path));
+                Some(text)
+            });
             self.bytes += text.as_ref().map_or(0, String::len);
             let lines = text.map(|text| text.lines().map(shown).collect());
             self.read.insert(recorded.to_vec(), lines);
@@ -79,6 +92,15 @@ impl SourceFiles {
                 is_allowed(path.strip_prefix(folder).ok()?).then_some(path)
             })
         })
+    }
+}
+
+impl SourceFiles<'_> {
+    /// The file below the folder that was not asked for, if the recording names it as it is.
+    fn find_here(&self, recorded: &[u8]) -> Option<PathBuf> {
+        let folder = self.here?.folder()?;
+        let path = fs::canonicalize(folder.join(std::str::from_utf8(recorded).ok()?)).ok()?;
+        (is_allowed(path.strip_prefix(folder).ok()?) && own::is_code(&path)).then_some(path)
     }
 }
 
@@ -139,7 +161,7 @@ mod tests {
         folder
     }
 
-    fn found(files: &mut SourceFiles, recorded: impl AsRef<Path>) -> Option<String> {
+    fn found(files: &mut SourceFiles<'_>, recorded: impl AsRef<Path>) -> Option<String> {
         files.lines(recorded.as_ref().to_str().unwrap().as_bytes()).map(|lines| lines.join("\n"))
     }
 

@@ -19,7 +19,7 @@ use super::weights::unsigned_steps;
 use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::render::Settings;
-use crate::render::source::{FunctionLines, SourceFiles, SourceLines, excerpt};
+use crate::render::source::{FunctionLines, SourceFiles, SourceHere, SourceLines, excerpt};
 use crate::weight::Weight;
 
 /// Functions that are in the page, the heaviest first; and their least share of the whole.
@@ -38,7 +38,7 @@ pub(in crate::render::html) fn section<'n>(
     decimals: u8,
     (columns, all): (Columns, Weights),
     sections: usize,
-    settings: &Settings,
+    (settings, here): (&Settings, &SourceHere),
 ) -> Result<Option<(&'static str, Vec<u8>)>> {
     let chosen = heaviest(lines, all)?;
     if chosen.is_empty() {
@@ -77,7 +77,7 @@ pub(in crate::render::html) fn section<'n>(
         }));
     }
     let room = MOST_CODE / sections.max(1);
-    let files = files_with_code(&chosen, &files, &file_numbers, room, settings);
+    let files = files_with_code(&chosen, &files, &file_numbers, room, (settings, here));
     let text = json!({ "files": files, "functions": functions }).to_string();
     Ok(Some(("source", deflate(text.as_bytes())?)))
 }
@@ -105,9 +105,9 @@ fn files_with_code(
     files: &[&[u8]],
     numbers: &HashMap<&[u8], usize>,
     mut room: usize,
-    settings: &Settings,
+    (settings, here): (&Settings, &SourceHere),
 ) -> Vec<Value> {
-    let mut sources = SourceFiles::below(&settings.source_folders);
+    let mut sources = SourceFiles::below(&settings.source_folders).and_here(here);
     // By file: lines that are shown.
     let mut shown: Vec<BTreeMap<u32, String>> = vec![BTreeMap::new(); files.len()];
     for function in functions {
@@ -184,7 +184,15 @@ mod tests {
         let lines = SourceLines::of_profile(profile, &settings.rewrite).unwrap();
         let names: Vec<Vec<u8>> = lines.functions().iter().map(|function| function.name.clone()).collect();
         let whole = (Columns::Two, profile.total().unwrap());
-        let section = section(&lines, names.iter().map(Vec::as_slice), 0, whole, sections, settings).unwrap();
+        let section = section(
+            &lines,
+            names.iter().map(Vec::as_slice),
+            0,
+            whole,
+            sections,
+            (settings, &SourceHere::default()),
+        )
+        .unwrap();
         let mut text = String::new();
         flate2::read::ZlibDecoder::new(&section.unwrap().1[..]).read_to_string(&mut text).unwrap();
         serde_json::from_str(&text).unwrap()
