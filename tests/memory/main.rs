@@ -5,6 +5,9 @@
 // An allocator is made of unsafe functions; each hands on to the system's.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "cli")]
+mod hostile;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
