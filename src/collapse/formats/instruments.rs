@@ -222,8 +222,11 @@ impl Columns {
     }
 }
 
-/// `45.03 s`, `12,0ms` or `1.2 Gc`, and perhaps a share behind it: `12.0ms 3.4%`.
+/// `45.03 s`, `12,0ms` or `1.2 Gc`, and perhaps a share behind it: `12.0ms 3.4%`. A dash is no weight at all.
 fn weight(cell: &[u8]) -> Option<Weighed> {
+    if cell == b"-" {
+        return Some((0, Weight::ZERO));
+    }
     let digits = cell.iter().take_while(|b| b.is_ascii_digit() || matches!(b, b'.' | b',')).count();
     let number = cell[..digits].iter().map(|&b| if b == b',' { b'.' } else { b }).collect::<Vec<u8>>();
     let number = Weight::parse(&number)?;
@@ -253,6 +256,9 @@ mod tests {
         let cycles = "Weight\tSelf Weight\t\tSymbol Name\n1.2 Gc 100%\t1.2 Gc\t \tmain\n";
         let (out, report) = collapse_bytes(&Instruments, cycles, &Options::default()).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("main 1200000000\n", Some("cycles")));
+        let dashes = "Weight\tSelf Weight\t\tSymbol Name\n96.5 Gc  100.0%\t-\t \tmain\n96.5 Gc  100.0%\t 96.5 Gc\t \t f\n";
+        let (out, report) = collapse_bytes(&Instruments, dashes, &Options::default()).unwrap();
+        assert_eq!((out.as_str(), report.not_understood.count), ("main;f 96500000000\n", 0));
         let inclusive = "Bytes Used\tCount\t\tSymbol Names\n2.00 KB  100.0%\t20\t \t   start\n1.50 KB  75.0%\t12\t \t    f\n\
                          1.60 KB  75.0%\t12\t \t     g\n5 Bytes  1%\t1\t \t   other\n";
         assert_eq!(
