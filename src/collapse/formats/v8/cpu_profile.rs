@@ -70,29 +70,9 @@ impl Collapser for CpuProfile {
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut tree = Tree::default();
-        let (mut start, mut end) = (None, None);
-        let mut stamps = None;
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match key.as_str() {
-                "nodes" => tree.nodes(&mut json, sink)?,
-                "head" => head::read(&mut json, &mut tree, sink)?,
-                "samples" => tree.samples(&mut json)?,
-                "timeDeltas" => tree.deltas(&mut json)?,
-                "timestamps" => stamps = Some(head::timestamps(&mut json)?),
-                "startTime" if json.peek()? == Kind::Number => start = Some(json.weight()?),
-                "endTime" if json.peek()? == Kind::Number => end = Some(json.weight()?),
-                _ => json.skip()?,
-            }
-        }
+        read(&mut json, &mut tree, sink)?;
         json.end(report);
-        if tree.has_head {
-            [&mut start, &mut end].into_iter().for_each(head::to_micros);
-            head::deltas(&mut tree, stamps.unwrap_or_default(), start)?;
-        }
-        (tree.start, tree.end) = (start, end);
-        if let (Some(start), Some(end)) = (start, end) {
+        if let (Some(start), Some(end)) = (tree.start, tree.end) {
             report.facts.duration = end.checked_sub(start).ok().and_then(|passed| duration(passed, "us"));
         }
         let (name, unit) = if tree.is_timed() { ("time", "us") } else { ("samples", "samples") };
@@ -104,6 +84,32 @@ impl Collapser for CpuProfile {
         tree.flaws.note(report);
         values.finish(report)
     }
+}
+
+/// Reads the object of a profile, or a piece of it, into a tree.
+///
+/// # Errors
+/// Anything but such an object.
+pub(super) fn read(json: &mut Json, tree: &mut Tree, sink: &mut dyn Sink) -> Result<()> {
+    let mut stamps = None;
+    let mut key = String::new();
+    json.begin_object()?;
+    while json.next_key(&mut key)? {
+        match (key.as_str(), json.peek()?) {
+            ("nodes", _) => tree.nodes(json, sink)?,
+            ("head", _) => head::read(json, tree, sink)?,
+            ("samples", _) => tree.samples(json)?,
+            ("timeDeltas", _) => tree.deltas(json)?,
+            ("timestamps", _) => stamps = Some(head::timestamps(json)?),
+            ("startTime", Kind::Number) => tree.start = Some(json.weight()?),
+            ("endTime", Kind::Number) => tree.end = Some(json.weight()?),
+            _ => json.skip()?,
+        }
+    }
+    if tree.has_head {
+        head::settle(tree, stamps.unwrap_or_default())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -169,6 +175,12 @@ mod tests {
             r#""startTime":1.5,"endTime":1.50003,"samples":[3,2,9],"timestamps":[1500010,1500013,1500020]"#;
         let text = format!(r#"{{"typeId":"CPU","uid":1,"head":{head},{times}}}"#);
         assert_eq!(collapsed(&text, &Options::default()).unwrap(), "(idle) 10\nf 7\nf;g 3\n");
+        // A start in whole seconds says nothing of the time before the first sample.
+        let rounded = times.replace(r#""startTime":1.5,"#, r#""startTime":1,"#);
+        let text = format!(r#"{{"head":{head},{rounded}}}"#);
+        let (out, report) =
+            crate::collapse::tests::collapse_bytes(&CpuProfile, &text, &Options::default()).unwrap();
+        assert_eq!((out.as_str(), report.details), ("(idle) 10\nf 7\nf;g 3\n", Vec::new()));
         // Without samples, the hits of the nodes.
         let text = format!(r#"{{"head":{head},"startTime":1.5,"endTime":1.6}}"#);
         assert_eq!(collapsed(&text, &Options::default()).unwrap(), "(idle) 2\n(root) 2\nf 2\nf;g 2\n");

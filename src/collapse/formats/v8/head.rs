@@ -79,17 +79,23 @@ pub fn timestamps(json: &mut Json) -> Result<Vec<Weight>> {
     Ok(times)
 }
 
-/// Seconds as microseconds.
-pub fn to_micros(time: &mut Option<Weight>) {
-    *time = time.and_then(|time| time.checked_mul(Weight::new(1_000_000)).ok());
-}
-
-/// Gives samples the time since the one before, the first that since the start.
+/// Puts the times of the profile into microseconds, and gives samples the time since the one before, the first that
+/// since the start. A start in whole seconds is rounded: the profile begins with its first sample then.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Overflow`].
-pub fn deltas(tree: &mut Tree, times: Vec<Weight>, start: Option<Weight>) -> Result<()> {
-    let mut before = start.or(times.first().copied()).unwrap_or_default();
+pub fn settle(tree: &mut Tree, times: Vec<Weight>) -> Result<()> {
+    let second = Weight::new(1_000_000);
+    let is_rounded = tree.start.is_some_and(|start| start.to_u64().is_some());
+    for time in [&mut tree.start, &mut tree.end] {
+        *time = time.and_then(|time| time.checked_mul(second).ok());
+    }
+    if let (Some(start), Some(first), true) = (tree.start, times.first(), is_rounded)
+        && (Weight::ZERO..second).contains(&first.checked_sub(start)?)
+    {
+        tree.start = Some(*first);
+    }
+    let mut before = tree.start.or(times.first().copied()).unwrap_or_default();
     for time in times {
         tree.samples.push_delta(time.checked_sub(before)?);
         before = time;

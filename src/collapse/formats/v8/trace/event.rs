@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::microseconds;
 use crate::collapse::Sink;
 use crate::collapse::formats::v8::call_tree::Tree;
+use crate::collapse::formats::v8::cpu_profile;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::names::FrameNames;
@@ -78,8 +79,8 @@ impl Category {
             "program" | "parse" | "bind" | "check" | "emit" => Category::TypeScript,
             "fee" | "FEE" => Category::VizTracer,
             "user_annotation" => Category::Annotation,
-            "kernel" | "concurrent_kernel" => Category::Kernel,
-            "gpu_memcpy" | "gpu_memset" => Category::Copy,
+            "kernel" | "concurrent_kernel" | "Kernel" => Category::Kernel,
+            "gpu_memcpy" | "gpu_memset" | "Memcpy" | "Memset" => Category::Copy,
             "gpu_user_annotation" | "cuda_sync" | "Trace" => Category::Across,
             _ => Category::Other,
         }
@@ -180,15 +181,7 @@ impl Event {
         while json.next_key(key)? {
             match (key.as_str(), json.peek()?) {
                 ("cpuProfile", Kind::Object) => {
-                    let tree = self.piece.get_or_insert_default();
-                    json.begin_object()?;
-                    while json.next_key(key)? {
-                        match key.as_str() {
-                            "nodes" => tree.nodes(json, sink)?,
-                            "samples" => tree.samples(json)?,
-                            _ => json.skip()?,
-                        }
-                    }
+                    cpu_profile::read(json, self.piece.get_or_insert_default(), sink)?;
                 }
                 ("timeDeltas", Kind::Array) => self.piece.get_or_insert_default().deltas(json)?,
                 ("startTime", Kind::Number) => {

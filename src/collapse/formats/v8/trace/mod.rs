@@ -11,7 +11,7 @@
 //! on a thread (`B` and `E`, `X`) nests, and weighs the time in which nothing further began; so does what begins and
 //! ends anywhere (`b` and `e`) with the same category and number. The processor profiles of V8 come in pieces
 //! (`Profile`, `ProfileChunk`), and are what counts where there are any; samples of
-//! [`stack_frames`] are likewise. Everything else has no stack. Specified in "Trace Event
+//! [`stack_frames`] are likewise. To Chrome 66 a profile was one event, `CpuProfile`. Everything else has no stack. Specified in "Trace Event
 //! Format", Google, 2016.
 //!
 //! PyTorch's profiler and JAX's write spans of Python functions, operators and calls of the CUDA runtime; see
@@ -338,6 +338,14 @@ impl Events {
                 if let Some(chunk) = event.piece.take() {
                     self.piece(event, Piece::Chunk(Box::new(chunk)));
                 }
+            }
+            // To Chrome 66 a whole profile, of the thread that the event is on.
+            (_, at) if event.name == "CpuProfile" && event.piece.is_some() => {
+                let profile = event.piece.take().unwrap_or_default();
+                let key = (event.process.clone(), format!("of {}", event.thread));
+                let pieces = self.pieces.entry(key).or_default();
+                pieces.push((at, Piece::Start(thread(), profile.start)));
+                pieces.push((at, Piece::Chunk(Box::new(profile))));
             }
             ("P", at) if !event.frame_number.is_empty() => {
                 let is_given = event.tag != "Default";

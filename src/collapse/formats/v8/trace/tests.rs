@@ -1,7 +1,7 @@
 //! Traces as text, and their stacks.
 
 use super::*;
-use crate::collapse::Options;
+use crate::collapse::{Options, ValueSelection};
 use crate::folded::StackTable;
 
 fn collapsed(events: &str, options: &Options) -> (String, Vec<String>) {
@@ -303,4 +303,30 @@ fn a_trace_that_is_cut_says_so() {
         Trace.collapse(input, &Reading::alone(&Options::default()), &mut table, &mut report).is_err(),
         "nothing was read"
     );
+}
+
+#[test]
+fn whole_profiles_of_older_versions_are_what_counts() {
+    let node = |id: u32, name: &str, children: &str| {
+        format!(
+            r#"{{"id":{id},"callFrame":{{"functionName":"{name}","url":"","lineNumber":-1}},"hitCount":1,"children":[{children}]}}"#
+        )
+    };
+    let profile = |thread: u32, name: &str| {
+        let nodes = [node(1, "(root)", "2"), node(2, name, "")].join(",");
+        format!(
+            r#"{{"ph":"I","name":"CpuProfile","cat":"disabled-by-default-devtools.timeline","pid":1,"tid":{thread},"ts":500,"args":{{"data":{{"cpuProfile":{{"nodes":[{nodes}],"startTime":100,"endTime":180,"samples":[2,2],"timeDeltas":[10,30]}}}}}}}},"#
+        )
+    };
+    let text = [event("X", "task", "4", r#","dur":2"#), profile(2, "f"), profile(3, "g")].concat();
+    assert_eq!(collapsed(&text, &Options::default()), ("f 70\ng 70\n".to_owned(), Vec::new()));
+}
+
+#[test]
+fn older_kernels_of_pytorch_are_the_work_of_a_gpu() {
+    let launch = r#","dur":3,"cat":"Runtime","args":{"correlation":91}"#;
+    let kernel = r#","dur":12,"cat":"Kernel","args":{"correlation":91,"stream":7}"#;
+    let text = [event("X", "cudaLaunchKernel", "20", launch), event("X", "gemm", "31", kernel)].concat();
+    let gpu = Options { values: ValueSelection::Named(vec![b"gpu".to_vec()]), ..Options::default() };
+    assert_eq!(collapsed(&text, &gpu).0, "cudaLaunchKernel;gemm 12\n");
 }
