@@ -84,7 +84,7 @@ impl Metadata {
                 continue;
             }
             let Some(id) = child.number_attribute("id", texts) else { continue };
-            let name = child.attribute("name", texts).unwrap_or_default().to_owned();
+            let name = own_name(child.attribute("name", texts).unwrap_or_default());
             let fields = child.children.iter().filter(|child| child.name(texts) == "field");
             let fields = fields.map(|field| field.field(texts)).collect();
             self.classes.insert(id, Class { name, fields });
@@ -158,6 +158,18 @@ impl Metadata {
         };
         Some(if field.is_array { Layout::Array(Box::new(one)) } else { one })
     }
+}
+
+/// The name of a type as JDK 11 and later call it. Oracle's JDK 9 and 10 had the recorder in packages of their own:
+/// `com.oracle.jdk.ExecutionSample`, `com.oracle.jfr.types.StackTrace`.
+fn own_name(name: &str) -> String {
+    let packages = [
+        ("com.oracle.jfr.types.", "jdk.types."),
+        ("com.oracle.jfr.", "jdk.jfr."),
+        ("com.oracle.jdk.", "jdk."),
+    ];
+    let found = packages.iter().find_map(|(old, new)| Some((name.strip_prefix(old)?, new)));
+    found.map_or_else(|| name.to_owned(), |(rest, new)| format!("{new}{rest}"))
 }
 
 /// An element of the tree, by the numbers of its texts.
