@@ -43,6 +43,15 @@ pub enum Verdict {
     Maybe,
     /// The input is of the format.
     Yes,
+    /// The input begins with the magic number of the format: it is of no other, whatever text is inside.
+    Magic,
+}
+
+impl Verdict {
+    /// [`Verdict::Magic`] if the input begins with the magic number, else [`Verdict::No`].
+    pub fn of_magic(has_magic: bool) -> Verdict {
+        if has_magic { Verdict::Magic } else { Verdict::No }
+    }
 }
 
 /// A reader of one format.

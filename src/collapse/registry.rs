@@ -1,7 +1,8 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, folded, known_unsupported};
+use super::known_unsupported::{self, KnownUnsupported};
+use super::{Collapser, Verdict, folded};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -57,15 +58,20 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
             best = Some((verdict, format));
         }
     }
-    match best {
-        Some((_, format)) => Ok(format),
-        None => match known_unsupported::recognise(input.head()) {
-            Some(known_unsupported::Foreign { what, instead, .. }) => {
-                Err(Error::new(ErrorKind::KnownUnsupported { what, instead }, at()))
-            }
-            None => Err(Error::new(ErrorKind::Unrecognised, at())),
+    let known = match best {
+        Some((Verdict::Magic, format)) => return Ok(format),
+        // A text inside may look like another format.
+        Some((_, format)) => match known_unsupported::recognise_magic(input.head()) {
+            Some(known) => known,
+            None => return Ok(format),
         },
-    }
+        None => match known_unsupported::recognise(input.head()) {
+            Some(known) => known,
+            None => return Err(Error::new(ErrorKind::Unrecognised, at())),
+        },
+    };
+    let KnownUnsupported { what, instead, .. } = known;
+    Err(Error::new(ErrorKind::KnownUnsupported { what, instead }, at()))
 }
 
 fn names() -> String {

@@ -212,6 +212,34 @@ fn async_profilers_events_are_values_in_both_encodings_and_in_several_chunks() {
     }
 }
 
+/// The name of a type in Oracle's JDK 9 and 10.
+fn oracles_name(name: &str) -> String {
+    let packages = [
+        ("jdk.types.", "com.oracle.jfr.types."),
+        ("jdk.jfr.", "com.oracle.jfr."),
+        ("jdk.", "com.oracle.jdk."),
+    ];
+    let found = packages.iter().find_map(|(new, old)| Some(format!("{old}{}", name.strip_prefix(new)?)));
+    found.unwrap_or_else(|| name.to_owned())
+}
+
+#[test]
+fn recordings_of_oracles_jdk_9_are_read_as_those_of_later_ones() {
+    let n = compressed();
+    let event = n.event(101, &[n.long(1000), n.long(1), n.long(1), n.long(1)]);
+    let wait = n.event(104, &[n.long(1000), n.long(1500), n.long(1), n.long(1), n.long(1)]);
+    let types = async_profiler_types().renamed(&oracles_name);
+    // A text inside is none of another format.
+    let dump = n
+        .event(105, &[n.long(1000), n.int(1), n.text("\nFull thread dump OpenJDK 64-Bit:\n\n\"main\" #1\n")]);
+    let mut chunk = n.chunk(0, &[event.clone(), dump, event, wait, n.metadata(&types), constants(n)]);
+    chunk[4..8].copy_from_slice(&[0, 1, 0, 0]);
+    let (text, ..) = fold_bytes(&chunk, None, &Options::default()).unwrap();
+    assert_eq!(text, "a.Shop.main;a.Shop.work 2\n");
+    let (text, ..) = fold_bytes(&chunk, None, &value("jdk.JavaMonitorEnter.duration")).unwrap();
+    assert_eq!(text, "a.Shop.main;a.Shop.work 1500000\n");
+}
+
 #[test]
 fn times_threads_states_classes_and_places_come_with_each_sample() {
     let all = Options { values: ValueSelection::All, ..Options::default() };

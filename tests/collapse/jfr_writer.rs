@@ -132,6 +132,16 @@ impl Element {
         Element { children, ..Element::of("class", &[("id", &id.to_string()), ("name", name)], vec![]) }
     }
 
+    /// The same types with other names.
+    pub fn renamed(mut self, new: &dyn Fn(&str) -> String) -> Element {
+        for (_, name) in self.attributes.iter_mut().filter(|(key, _)| self.name == "class" && *key == "name")
+        {
+            *name = new(name);
+        }
+        self.children = self.children.into_iter().map(|child| child.renamed(new)).collect();
+        self
+    }
+
     fn write(&self, numbers: Numbers, texts: &mut Vec<String>) -> Vec<u8> {
         let mut text = |text: &str| {
             let at = texts.iter().position(|known| known == text).unwrap_or_else(|| {

@@ -45,7 +45,7 @@ impl Collapser for Archive {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if is_archive(head) { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(is_archive(head))
     }
 
     fn collapse(
@@ -208,7 +208,7 @@ mod tests {
         ];
         let zipped = zip_of(files);
         for archive in [tar(files), zipped] {
-            assert_eq!(Archive.detect(&archive), Verdict::Yes);
+            assert_eq!(Archive.detect(&archive), Verdict::Magic);
             let (out, report) = collapse_bytes(&Archive, &archive, &Options::default()).unwrap();
             assert_eq!(out, "main;f 1\nmain;h 4\n");
             assert_eq!(report.notes, ["1 file in the archive is no recording: README"]);

@@ -55,7 +55,7 @@ impl Collapser for Parquet {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if head.starts_with(b"PAR1") { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(head.starts_with(b"PAR1"))
     }
 
     fn collapse(

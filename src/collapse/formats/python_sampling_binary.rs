@@ -62,8 +62,7 @@ impl Collapser for PythonSamplingBinary {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let is_it = head.len() >= HEADER && (head.starts_with(LITTLE) || head.starts_with(BIG));
-        if is_it { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(head.len() >= HEADER && (head.starts_with(LITTLE) || head.starts_with(BIG)))
     }
 
     fn collapse(
@@ -425,7 +424,7 @@ mod tests {
     fn stacks_are_those_of_the_text() {
         for (is_big, count) in [(false, 4), (true, 4), (false, 8)] {
             let bytes = recording(is_big, count, &samples());
-            assert_eq!(PythonSamplingBinary.detect(&bytes), Verdict::Yes);
+            assert_eq!(PythonSamplingBinary.detect(&bytes), Verdict::Magic);
             let (folded, report) =
                 collapse_bytes(&PythonSamplingBinary, &bytes, &Options::default()).unwrap();
             let expected = "tid:7;<module> (orders.py:40);fib (orders.py:23) 4\n\

@@ -53,7 +53,7 @@ impl Collapser for Simpleperf {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if head.starts_with(MAGIC) { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(head.starts_with(MAGIC))
     }
 
     fn collapse(
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn samples_weigh_the_count_of_their_event() {
         let text = recording(&records());
-        assert_eq!(Simpleperf.detect(&text), Verdict::Yes);
+        assert_eq!(Simpleperf.detect(&text), Verdict::Magic);
         let (out, report) = collapse_bytes(&Simpleperf, &text, &Options::default()).unwrap();
         assert_eq!(out, "RenderThread;main;[libc.so] 7\nRenderThread;main;a:b 100\n");
         assert_eq!(report.notes, ["9 samples were lost while recording"]);

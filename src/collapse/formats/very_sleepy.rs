@@ -57,7 +57,7 @@ impl Collapser for VerySleepy {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if is_capture(head) { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(is_capture(head))
     }
 
     fn collapse(
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn stacks_of_threads_are_seconds() {
         let bytes = newest();
-        assert_eq!(VerySleepy.detect(&bytes), Verdict::Yes);
+        assert_eq!(VerySleepy.detect(&bytes), Verdict::Magic);
         assert_eq!(crate::collapse::archive::Archive.detect(&bytes), Verdict::No);
         let (folded, report) = collapse_bytes(&VerySleepy, &bytes, &Options::default()).unwrap();
         assert_eq!(folded, "[ntdll];a \"b\":c;Shop::run 0.250015\na \"b\":c 2\n");

@@ -59,7 +59,7 @@ impl Collapser for GoTrace {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if version(head).is_some_and(|version| version >= FIRST) { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(version(head).is_some_and(|version| version >= FIRST))
     }
 
     fn collapse(
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn versions_are_told_apart() {
         for (head, verdict) in [
-            (&b"go 1.22 trace\0\0\0\x01"[..], Verdict::Yes),
-            (b"go 1.26 trace\0\0\0", Verdict::Yes),
+            (&b"go 1.22 trace\0\0\0\x01"[..], Verdict::Magic),
+            (b"go 1.26 trace\0\0\0", Verdict::Magic),
             (b"go 1.21 trace\0\0\0", Verdict::No),
             (b"go 1.5 trace\0\0\0\0", Verdict::No),
             (b"go 1.25 race\0\0\0\0", Verdict::No),

@@ -55,7 +55,7 @@ impl Collapser for Memray {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if head.starts_with(MAGIC) { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(head.starts_with(MAGIC))
     }
 
     fn collapse(

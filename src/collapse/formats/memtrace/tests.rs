@@ -88,7 +88,7 @@ fn value(name: &str) -> Options {
 #[test]
 fn allocations_are_bytes_and_some_are_live() {
     let bytes = trace();
-    assert_eq!(Memtrace.detect(&bytes), Verdict::Yes);
+    assert_eq!(Memtrace.detect(&bytes), Verdict::Magic);
     let (folded, report) = collapse_bytes(&Memtrace, &bytes, &Options::default()).unwrap();
     assert_eq!(folded, "main: 24000\nmain:;work;push.(fun);main: 16000\n");
     assert_eq!(report.notes, ["1 packets are of processes that it forked, which are not read"]);

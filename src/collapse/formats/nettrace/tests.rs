@@ -141,7 +141,7 @@ fn choose(name: &str) -> Options {
 fn samples_have_the_names_of_the_rundown() {
     for is_compressed in [true, false] {
         let bytes = trace(is_compressed);
-        assert_eq!(Nettrace.detect(&bytes), Verdict::Yes);
+        assert_eq!(Nettrace.detect(&bytes), Verdict::Magic);
         for (value, expected) in [
             ("managed", "Shop.Program.Main 1\nShop.Program.Main;Shop.Orders.Work 2\n"),
             ("unmanaged", "Shop.Program.Main 1\n"),

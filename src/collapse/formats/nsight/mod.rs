@@ -56,7 +56,7 @@ impl Collapser for Nsight {
             ]
             .iter()
             .any(|table| holds(table));
-        if is_export { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(is_export)
     }
 
     fn collapse(

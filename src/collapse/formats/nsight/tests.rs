@@ -24,7 +24,7 @@ fn error(bytes: &[u8]) -> String {
 #[test]
 fn kernels_are_below_calls_and_ranges() {
     let bytes = whole();
-    assert_eq!(Nsight.detect(&bytes[..bytes.len().min(crate::input::HEAD)]), Verdict::Yes);
+    assert_eq!(Nsight.detect(&bytes[..bytes.len().min(crate::input::HEAD)]), Verdict::Magic);
     let (folded, report) = collapse_bytes(&Nsight, &bytes, &Options::default()).unwrap();
     assert!(folded.contains("step 0;forward;cudaMemcpyAsync;memcpy Host-to-Device "), "{folded}");
     assert!(folded.contains("step 1;backward;cudaLaunchKernel;ampere_sgemm_128x64_tn "), "{folded}");

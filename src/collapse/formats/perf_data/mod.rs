@@ -131,7 +131,7 @@ impl Collapser for PerfData {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if header::is_recording(head) { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(header::is_recording(head))
     }
 
     fn collapse(

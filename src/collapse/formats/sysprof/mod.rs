@@ -44,7 +44,7 @@ impl Collapser for Sysprof {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if is_capture(head) { Verdict::Yes } else { Verdict::No }
+        Verdict::of_magic(is_capture(head))
     }
 
     fn collapse(
