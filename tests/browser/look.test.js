@@ -9,7 +9,7 @@ afterEach(allQuiet);
 
 test("the hottest functions of waits are those that wait, not the tracer", async () => {
   const page = await view("main;read;schedule_[k];__schedule_[k];__traceiter_sched_switch_[k];bpf_trace_run4_[k];bpf_prog_9_[k] 60\nmain;lock;schedule_[k];sched_switch_[k] 30\nmain;schedule_[k] 10\n");
-  assert.match(await text(page, "answer"), /^Hottestread 60\.0%lock 30\.0%schedule 10\.0%$/);
+  assert.match(await text(page, "answer"), /^Hottest selfread 60\.0%lock 30\.0%schedule 10\.0%$/);
 });
 
 /** The contrast of two colours, `rgb(…)` or `#rrggbb`, by the rules of the WCAG. */
@@ -24,7 +24,7 @@ function contrast(...colours) {
 
 test("the header names the three hottest functions, and leads to them", async () => {
   const page = await view("# command: ./app\nmain;a 50\nmain;b 30\nmain;c;a 10\nmain;c;d 7\nmain;c 3\n");
-  assert.equal(await text(page, "answer"), "Hottesta 60.0%b 30.0%d 7.0%");
+  assert.equal(await text(page, "answer"), "Hottest selfa 60.0%b 30.0%d 7.0%");
   await page.click('#answer button:has-text("b")');
   await settled(page);
   assert.match(await address(page), /view=butterfly&of=b/);
@@ -32,7 +32,7 @@ test("the header names the three hottest functions, and leads to them", async ()
 
 test("what weighed too little to be kept is not among the hottest functions", async () => {
   const page = await view("[other] 50\nmain;a 30\nmain;b 15\nmain;b;[other] 5\n");
-  assert.equal(await text(page, "answer"), "Hottesta 30.0%b 15.0%55.0% in [other]");
+  assert.equal(await text(page, "answer"), "Hottest selfa 30.0%b 15.0%55.0% in [other]");
   await page.click("#tab-butterfly");
   await settled(page);
   assert.equal(await page.evaluate(() => globalThis.flame.model.names.texts[globalThis.flame.model.focus]), "a");
@@ -40,7 +40,7 @@ test("what weighed too little to be kept is not among the hottest functions", as
   assert.deepEqual((await rows(page)).map(([name, self]) => [name, self]), [["a", "30"], ["b", "15"], ["main", "0"], ["[other]", "55"]]);
   assert.doesNotMatch(await text(await view("main;a 30\n"), "answer"), /other/);
   const alone = await view("[other] 50\n");
-  assert.equal(await text(alone, "answer"), "Hottest100.0% in [other]");
+  assert.equal(await text(alone, "answer"), "Hottest self100.0% in [other]");
 });
 
 test("a comparison begins with the verdict and the legend", async () => {

@@ -74,22 +74,22 @@ test("where nearly all ends in one function, the header names its callers", asyn
   const page = await view([
     "main;read;futex;schedule 50", "main;sleep;nap;schedule 35", "main;poll;schedule 10", "main;compute 5",
   ].join("\n") + "\n");
-  assert.equal(await text(page, "answer"), "Hottestschedule 95.0%called fromfutex 50.0%nap 35.0%poll 10.0%");
+  assert.equal(await text(page, "answer"), "Hottest selfschedule 95.0%called fromfutex 50.0%nap 35.0%poll 10.0%");
   // Callers that differ in their templates only are one, and what has one caller is skipped.
   const heap = await view([
     "main;load;grow<int>;allocate<int>;operator new 60", "main;parse;grow<char>;allocate<char>;operator new 40",
   ].join("\n") + "\n");
-  assert.equal(await text(heap, "answer"), "Hottestoperator new 100.0%called fromload 60.0%parse 40.0%");
+  assert.equal(await text(heap, "answer"), "Hottest selfoperator new 100.0%called fromload 60.0%parse 40.0%");
   // A chain of single callers to the root tells nothing.
   const alone = await view("main;work;burn 99\nmain;work 1\n");
-  assert.equal(await text(alone, "answer"), "Hottestburn 99.0%work 1.0%");
+  assert.equal(await text(alone, "answer"), "Hottest selfburn 99.0%work 1.0%");
 });
 
 test("what is less than a thousandth is not among the hottest, and long names are shortened", async () => {
   const page = await view("main;a 100000\nmain;b 30000\nmain;c 1\n");
-  assert.equal(await text(page, "answer"), "Hottesta 76.9%b 23.1%");
+  assert.equal(await text(page, "answer"), "Hottest selfa 76.9%b 23.1%");
   const long = await view("main;std::map<std::basic_string<char, std::char_traits<char> >, std::less<int> >::find 6\nmain;b 4\n");
-  assert.equal(await text(long, "answer"), "Hotteststd::map::find 60.0%b 40.0%");
+  assert.equal(await text(long, "answer"), "Hottest selfstd::map::find 60.0%b 40.0%");
 });
 
 test("beside the time line the ends of long names are in sight", async () => {

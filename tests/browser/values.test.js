@@ -31,10 +31,10 @@ test("a page of several values has a menu, and the header, the hottest functions
   assert.deepEqual(await page.$$eval("#value option", (all) => all.map((one) => one.textContent)), ["cpu-clock", "page-faults"]);
   assert.equal(await page.inputValue("#value"), "cpu-clock");
   assert.match(await text(page, "facts"), /^2 s/);
-  assert.match(await text(page, "answer"), /^Hottest ?draw 100\.0%$/);
+  assert.match(await text(page, "answer"), /^Hottest self ?draw 100\.0%$/);
   await choose(page, "page-faults");
   assert.match(await text(page, "facts"), /^150 page-faults/);
-  assert.match(await text(page, "answer"), /^Hottest ?load 100\.0%$/);
+  assert.match(await text(page, "answer"), /^Hottest self ?load 100\.0%$/);
   assert.match(await address(page), /^#value=page-faults/);
   await choose(page, "cpu-clock");
   assert.equal(await address(page), "");

@@ -50,6 +50,7 @@ const MODULES: &[&str] = &[
     include_str!("page/memo.js"),
     include_str!("page/changes.js"),
     include_str!("page/paints.js"),
+    include_str!("page/verdict.js"),
     include_str!("page/model.js"),
     include_str!("page/describe.js"),
     include_str!("page/save.js"),

@@ -20,6 +20,7 @@ import { Work } from "./steps.js";
 import { Theme } from "./theme.js";
 import { Timeline } from "./timeline.js";
 import { Toolbar } from "./toolbar.js";
+import { showVerdict } from "./verdict.js";
 
 export class App {
   /** @param {Model} model
@@ -132,6 +133,7 @@ export class App {
     this.headed = this.model.view;
     this.toolbar.show();
     byId("legend").replaceChildren(...(state.colour === "change" ? changeLegend(this.model) : []));
+    showVerdict(this);
     this.chips.show();
     this.panels.refresh();
     byId("stage").hidden = !this.model.parts.length && state.view !== "butterfly";

@@ -13,11 +13,12 @@ import { ROW, Scene, startOf } from "./layout.js";
 import { Memo } from "./memo.js";
 import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
-import { refined } from "./refine.js";
+import { refined, remaining } from "./refine.js";
 import { matching, measure } from "./search.js";
 import { atOnce } from "./steps.js";
 import { functions, hotter } from "./table.js";
 import { chartOf } from "./time_order.js";
+import { heatsOf } from "./verdict.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
 
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
@@ -65,6 +66,11 @@ export class Model {
     this.main = this.whole;
     this.zoomed = 0;
     this.scene = new Scene([], ROW, 0);
+    /** The weight of each thread in the chosen range of what is kept, by its key.
+     * @type {Map<string, number>} */
+    this.threadWeights = new Map();
+    /** The weights that the line on top tells of. */
+    this.heats = /** @type {import("./verdict.js").Heats} */ ({});
     /** @type {Uint8Array | null} the names that were searched for */
     this.marks = null;
     /** @type {Found | null} */
@@ -86,8 +92,6 @@ export class Model {
     const view = yield* (this.views.find(({ name }) => name === state.value) ?? this.views[0]).open();
     const from = view.tree === this.whole ? this : this.#opened(view);
     const { memo, times, given, whole } = from;
-    // Those of the header.
-    yield* memo.getting("all functions", [whole], () => functions(whole, names.texts.length));
     if (state.colour in GROUPINGS) yield* memo.getting("colours", [state.colour, whole], () => coloursOfGroups(names, view.areas, state.colour));
     let problem = "";
     const failed = (/** @type {unknown} */ error) => (problem ||= String(error instanceof Error ? error.message : error));
@@ -110,6 +114,8 @@ export class Model {
     }
     const found = marks && (yield* memo.getting("found", [refinedTree, marks], () => measure(refinedTree, marks)));
     const chosen = state.only && marks ? yield* memo.getting("chosen", [refinedTree, marks], () => onlyMarked(refinedTree, marks)) : refinedTree;
+    const only = state.only ? marks : null;
+    const threadWeights = yield* memo.getting("thread weights", [JSON.stringify([state.chips, state.ranges]), only], () => threadWeightsOf(from, names, state, problem ? [] : state.chips, only));
     const tree = state.order === "weight" ? yield* memo.getting("ordered", [chosen], () => reordered(chosen, null)) : chosen;
     const chart = chartFor(from, names, state);
     const callers = () => memo.getting("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
@@ -133,8 +139,12 @@ export class Model {
         parts = [{ tree: above, up: true, skip: 2 }, { tree: below, up: false, skip: 1 }];
       }
     }
+    const isStraight = state.view === "flame" || state.view === "icicle";
+    const inSight = isStraight ? find(tree, names, state.zoom) : 0;
+    const heats = yield* memo.getting("heats", [tree, inSight], () => heatsOf(tree, inSight, names));
+    if (about.differential) yield* memo.getting("functions", [tree], () => functions(tree, names.texts.length));
     for (const part of parts) if (part.tree !== chart?.tree) yield* setWidthsOnce(part.tree, state.widths);
-    Object.assign(this, from === this ? {} : from, { state, problem, about, base, refined: refinedTree, marks, found, tree, chart, outline, parts, moved: null });
+    Object.assign(this, from === this ? {} : from, { state, problem, about, base, refined: refinedTree, marks, found, tree, heats, threadWeights, chart, outline, parts, moved: null });
     this.main = parts.at(-1)?.tree ?? tree;
     this.zoomed = find(this.main, names, state.zoom);
     this.place();
@@ -177,6 +187,23 @@ export class Model {
  * @returns {Steps<Tree>} */
 function* onlyMarked(tree, marks) {
   return yield* kept(tree, yield* belowMarked(tree, marks));
+}
+
+/** The weight of each thread in what is kept of the chosen range.
+ * @param {Pick<Model, "threads" | "times" | "whole">} from
+ * @param {import("./types.js").Names} names
+ * @param {State} state
+ * @param {State["chips"]} chips
+ * @param {Uint8Array | null} only the names that stacks have to have
+ * @returns {Steps<Map<string, number>>} */
+function* threadWeightsOf({ threads, times, whole }, names, { ranges }, chips, only) {
+  if (!threads.all.length) return new Map();
+  let nodes = yield* remaining(whole, names, chips);
+  if (only) {
+    const on = yield* belowMarked(whole, only);
+    nodes = nodes ? on.map((one, i) => one & /** @type {Uint8Array} */ (nodes)[i]) : on;
+  }
+  return yield* threads.weigh(times, ranges, nodes);
 }
 
 /** The tree of the threads and times of a state.

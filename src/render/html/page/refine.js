@@ -17,18 +17,20 @@ import { belowMarked, kept } from "./tree.js";
  * @property {string} label
  * @property {string} about
  * @property {string} [value] the only value it takes; others take an expression
+ * @property {0 | 1} [keeps] the stacks that it keeps: those with a matching frame, or the others
+ * @property {(name: string) => string} [rename] the new name of every frame
  * @property {(tree: Tree, names: Names, marks: Uint8Array) => Steps<Tree>} apply
  */
 
 /** @type {Operation[]} */
 export const OPERATIONS = [
-  { op: "focus", label: "Focus", about: "keep stacks with a matching frame", apply: focus(1) },
-  { op: "ignore", label: "Ignore", about: "drop stacks with a matching frame", apply: focus(0) },
+  { op: "focus", label: "Focus", about: "keep stacks with a matching frame", keeps: 1, apply: focus(1) },
+  { op: "ignore", label: "Ignore", about: "drop stacks with a matching frame", keeps: 0, apply: focus(0) },
   { op: "hide", label: "Hide", about: "delete matching frames, keep their weight", apply: hide },
-  { op: "show-from", label: "Show from", about: "begin stacks at the first matching frame", apply: showFrom },
+  { op: "show-from", label: "Show from", about: "begin stacks at the first matching frame", keeps: 1, apply: showFrom },
   { op: "recursion", value: "direct", label: "Collapse recursion", about: "merge calls of a function by itself", apply: recursion },
-  { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", apply: renaming(withoutTemplates) },
-  { op: "strip", value: "line", label: "Strip lines", about: "f (file.py:12) becomes f (file.py); key s", apply: renaming(withoutLine) },
+  { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", rename: withoutTemplates, apply: renaming(withoutTemplates) },
+  { op: "strip", value: "line", label: "Strip lines", about: "f (file.py:12) becomes f (file.py); key s", rename: withoutLine, apply: renaming(withoutLine) },
 ];
 
 /** @param {number} wanted
@@ -73,13 +75,47 @@ function recursion(tree, names) {
 /** @param {(name: string) => string} rename
  * @returns {Operation["apply"]} */
 function renaming(rename) {
-  return (tree, names) => {
-    const renamed = Uint32Array.from(names.texts.keys());
-    for (let id = 0; id < renamed.length; id++) {
-      if (id !== names.all) renamed[id] = names.intern(rename(names.texts[id]), id);
+  return (tree, names) => changed(tree, names, { renamed: newNames(names, rename) });
+}
+
+/** The new name of each name.
+ * @param {Names} names
+ * @param {(name: string) => string} rename */
+function newNames(names, rename) {
+  const renamed = Uint32Array.from(names.texts.keys());
+  for (let id = 0; id < renamed.length; id++) {
+    if (id !== names.all) renamed[id] = names.intern(rename(names.texts[id]), id);
+  }
+  return renamed;
+}
+
+/** Marks the nodes of a tree whose stacks remain after some steps; null if all do.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {Chip[]} chips
+ * @returns {Steps<Uint8Array | null>} */
+export function* remaining(tree, names, chips) {
+  /** @type {Uint8Array | null} */
+  let nodes = null;
+  const now = Uint32Array.from(names.texts.keys());
+  for (const chip of chips) {
+    const { keeps, rename, op } = operationOf(chip) ?? {};
+    if (rename) {
+      const renamed = newNames(names, rename);
+      for (let id = 0; id < now.length; id++) now[id] = renamed[now[id]];
+    } else if (op === "hide" || keeps !== undefined) {
+      const found = yield* matching(names, expression(chip.value));
+      if (op === "hide") {
+        // The whole is never found.
+        for (let id = 0; id < now.length; id++) if (found[now[id]]) now[id] = names.all;
+        continue;
+      }
+      const on = yield* belowMarked(tree, Uint8Array.from(now, (id) => found[id]));
+      for (let i = 0; i < on.length; i++) on[i] = on[i] === keeps ? nodes?.[i] ?? 1 : 0;
+      nodes = on;
     }
-    return changed(tree, names, { renamed });
-  };
+  }
+  return nodes;
 }
 
 /** The operation of a step: some are told apart by their value.

@@ -31,7 +31,7 @@ const CLOSER = /^(?:process |thread \(|T(?=.*:)[\da-f:]+$)/iu;
 /** First frames that are functions, not commands. */
 const FUNCTION = /::|[()<>$]|^_|_\[[kijw]\]$|[a-z_]\.[a-z_(]|^\[|^(?:main|start|clone3?|start_thread|thread_start|root)$/iu;
 /** Producers whose stacks begin with the command that ran. */
-const COMMAND_FIRST = /^(?:perf|fg-record)\b/u;
+export const COMMAND_FIRST = /^(?:perf|fg-record)\b/u;
 
 /** The kind of the first frames of stacks: threads, or something else.
  * @param {About} about
@@ -154,6 +154,32 @@ export class Threads {
     const mask = new Uint8Array(this.of.length);
     for (let i = 0; i < mask.length; i++) mask[i] = chosen[this.of[i]];
     return mask;
+  }
+
+  /** The weight of each thread in a range of time and in marked nodes, by its key.
+   * @param {import("./timeline_data.js").Times | null} times
+   * @param {[number, number][]} ranges of seconds: the last one counts
+   * @param {Uint8Array | null} nodes null is all
+   * @returns {import("./steps.js").Steps<Map<string, number>>} */
+  *weigh(times, ranges, nodes) {
+    const weights = new Map(this.all.map(({ key, after }) => [key, after]));
+    if (!nodes && !ranges.length) return weights;
+    if (times && this.areTimed) {
+      const [from, to] = ranges.length ? times.steps(ranges[ranges.length - 1]) : [0, Infinity];
+      for (const { key, threads } of times.rows) {
+        let sum = 0;
+        for (const n of threads) {
+          yield;
+          times.each(times.threads[n], from, to, (i, share) => (sum += !nodes || nodes[times.node[i]] ? times.weight[i] * share : 0));
+        }
+        weights.set(key, sum);
+      }
+    } else if (nodes) {
+      const sums = new Float64Array(this.numbers.size + 1);
+      for (let i = 1; i < this.of.length; i++) if (nodes[i]) sums[this.of[i]] += this.whole.self[i];
+      for (const [key, number] of this.numbers) if (weights.has(key)) weights.set(key, sums[number]);
+    }
+    return weights;
   }
 
   /** @param {string[]} keys */

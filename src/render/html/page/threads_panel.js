@@ -10,9 +10,11 @@ const MOST_THREADS = 500;
 
 /** @param {App} app */
 export function threadsPanel(app) {
-  const { whole, numbers, names, state, threads } = app.model;
-  const weigh = (/** @type {import("./threads.js").Thread} */ one) => one.after + one.before;
-  const heaviest = threads.all.length ? weigh(threads.all[0]) : 1;
+  const { numbers, names, state, threads } = app.model;
+  const now = app.model.threadWeights;
+  const weigh = (/** @type {import("./threads.js").Thread} */ one) => now.get(one.key) ?? 0;
+  const heaviest = Math.max(1e-9, ...now.values());
+  const whole = [...now.values()].reduce((sum, weight) => sum + weight, 0);
   const title = { threads: "Threads and processes", label: names.harmless(threads.label) }[threads.kind + ""] ?? "First frames";
   const unsure = threads.kind === "first frames" ? "The profile does not say whether its first frames are threads or functions. " : "";
   const choose = (/** @type {string} */ key, /** @type {boolean} */ on) => {
@@ -35,8 +37,8 @@ export function threadsPanel(app) {
     });
     box.dataset.key = one.key;
     const label = names.harmless(one.label);
-    const name = make("span", { title: `${label}: ${numbers.withSamples(one.after)}` }, label);
-    return make("label", {}, box, name, meter(weigh(one) / heaviest), make("span", { class: "num" }, percent(one.after, whole.total[0])));
+    const name = make("span", { title: `${label}: ${numbers.withSamples(Math.round(weigh(one)))}` }, label);
+    return make("label", {}, box, name, meter(weigh(one) / heaviest), make("span", { class: "num" }, percent(weigh(one), whole)));
   }));
   const parts = [
     make("h2", {}, title),

@@ -20,7 +20,7 @@ const CLICK = 4;
 /** A heat map of less than this, in seconds, has no columns. */
 const LEAST_HEAT = 4;
 
-/** @typedef {{ label: string, key: string, threads: number[], weight: number, top: number, height: number }} Strip */
+/** @typedef {{ label: string, key: string, threads: number[], keys: string[], top: number, height: number }} Strip */
 
 export class Timeline {
   /** @param {App} app */
@@ -87,7 +87,7 @@ export class Timeline {
   #layOut(times) {
     const { state } = this.app.model;
     const all = times.threads.map((_, n) => n);
-    const weight = times.rows.reduce((sum, row) => sum + row.after, 0);
+    const keys = times.rows.map((row) => row.key);
     const isHeat = state.heat && times.all >= LEAST_HEAT;
     const isNarrow = document.documentElement.clientWidth < 760 || innerHeight < 600;
     // As long as they are the same, so are their bars.
@@ -96,11 +96,11 @@ export class Timeline {
     if (key === this.laidOut) return;
     this.laidOut = key;
     if (isHeat) {
-      this.strips = [{ label: "", key: "", threads: times.threadsOf(state.threads), weight, top: 0, height: isNarrow ? 100 : HEAT_HEIGHT }];
+      this.strips = [{ label: "", key: "", threads: times.threadsOf(state.threads), keys, top: 0, height: isNarrow ? 100 : HEAT_HEIGHT }];
     } else {
       const most = times.rows.length < 2 || isLow ? 0 : isNarrow ? 3 : 7;
       const first = times.rows.length < 2 ? 44 : 28;
-      this.strips = [{ label: times.rows.length < 2 ? times.rows[0].label : "All threads", key: "", threads: all, weight, top: 0, height: first }];
+      this.strips = [{ label: times.rows.length < 2 ? times.rows[0].label : "All threads", key: "", threads: all, keys, top: 0, height: first }];
       // A chosen row that is light takes the place of the last heavy one.
       const shown = times.rows.slice(0, most);
       for (const key of state.threads) {
@@ -110,7 +110,7 @@ export class Timeline {
       const rows = times.rows.filter((row) => shown.includes(row));
       const others = times.rows.filter((row) => !shown.includes(row));
       const add = (/** @type {string} */ label, /** @type {string} */ key, /** @type {Row[]} */ some) => this.strips.push({
-        label, key, threads: some.flatMap((row) => row.threads), weight: some.reduce((sum, row) => sum + row.after, 0),
+        label, key, threads: some.flatMap((row) => row.threads), keys: some.map((row) => row.key),
         top: first + 2 + (this.strips.length - 1) * ROW_HEIGHT, height: ROW_HEIGHT - 1,
       });
       for (const row of rows) add(row.label, row.key, [row]);
@@ -123,15 +123,16 @@ export class Timeline {
 
   #showLabels() {
     const { app, strips } = this;
-    const { names, state, times, whole } = app.model;
+    const { names, state, times, threadWeights } = app.model;
     const isHeat = strips[0].label === "";
     const held = times ? (100 * times.n) / times.samples : 100;
     const count = (/** @type {number | undefined} */ samples) => samples?.toLocaleString("en");
     const about = times?.isCoarse ? `: ${count(times.n)} of ${count(times.samples)} samples, each with the weight of those that it stands for${times.pooled ? `, also for ${count(times.pooled)} light stacks beside its own` : ""}` : "";
+    const weigh = (/** @type {Strip} */ { keys }) => keys.reduce((sum, key) => sum + (threadWeights.get(key) ?? 0), 0);
     const labels = strips.map((strip, n) => {
       const label = names.harmless(strip.label);
       const thinned = n === 0 && times?.isCoarse;
-      const share = strips.length > 1 ? percent(strip.weight, whole.total[0]) : "";
+      const share = strips.length > 1 ? percent(weigh(strip), weigh(strips[0])) : "";
       // Of a name that is too long the end stays, which tells threads apart: `pool-1-thr…-2`.
       const [end] = /(?:[\s-][^\s-]{1,8})?$/u.exec(label) ?? [""];
       const inside = [make("span", {}, make("span", {}, label.slice(0, label.length - end.length)), end), make("small", {}, share.replace(/\.(.)\d%/, ".$1%")), thinned ? make("i", {}, `${held < 1 ? held.toPrecision(1) : Math.round(held)}% of samples`) : ""];
