@@ -266,27 +266,79 @@ test("a finger chooses a range, and a button the next one", inChromium("its prot
   assert.equal((await pills(one)).length, 2);
 });
 
-test("the time order of a thread has its stacks as long as they took, and gaps", async () => {
-  const one = await openPage(makePage(recording), { hash: "#view=time&in=worker" });
-  const chart = await one.evaluate(() => {
-    const { chart, names, times } = globalThis.flame.model;
-    const { tree } = chart;
+/** The lanes of the chart: their names, the seconds of gaps in the first row, the number of leaves. */
+const lanes = (one) => one.evaluate(() => {
+  const { chart, names, times } = globalThis.flame.model;
+  return chart.lanes.map(({ label, tree, rows }) => {
     const gaps = [];
     let leaves = 0;
     for (let i = 1; i < tree.n; i++) {
       if (tree.name[i] === names.all) gaps.push(times.seconds(tree.width[i]));
       else if (tree.end[i] === i + 1) leaves++;
     }
-    return { thread: chart.thread, gaps, leaves, width: times.seconds(tree.width[0]) };
+    return { label, rows, gaps, leaves, width: times.seconds(tree.width[0]) };
   });
-  assert.equal(chart.thread, "worker");
-  // The first stall is before its first sample: the root's own time.
-  assert.equal(chart.gaps.length, SECONDS - 1);
-  for (const gap of chart.gaps) assert.ok(Math.abs(gap - 0.08) < 0.003, `${gap}`);
-  // 10 ms of each function in turns.
-  assert.equal(chart.leaves, 92 * SECONDS);
-  assert.ok(Math.abs(chart.width - SECONDS) < 0.01);
-  assert.match(await text(one, "path"), /worker in the order of time/);
+});
+
+test("the chart of time has a lane for each thread, its stacks as long as they took, and gaps", async () => {
+  const one = await openPage(makePage(recording), { hash: "#view=time" });
+  const [worker, timer] = await lanes(one);
+  assert.deepEqual([worker.label, timer.label], ["worker", "timer"]);
+  // The first stall is before its first sample: the root's own time. A column of pixels is 10 ms.
+  assert.equal(worker.gaps.length, SECONDS - 1);
+  for (const gap of worker.gaps) assert.ok(Math.abs(gap - 0.08) < 0.025, `${gap}`);
+  assert.ok(Math.abs(worker.width - SECONDS) < 0.01);
+  assert.equal(timer.gaps.length, SECONDS);
+  assert.match(await text(one, "path"), /^2 lanes in the order of time; each \d.* shows its heaviest stack$/);
+  // In a second, 10 ms of each function in turns; and two samples are two.
+  const second = await openPage(makePage(recording), { hash: "#view=time&in=worker&span=2s..3s" });
+  const [alone] = await lanes(second);
+  assert.equal(alone.leaves, 92);
+  const pair = await openPage(makePage(recording), { hash: "#view=time&in=worker&span=2.098s..2.102s" });
+  const [draw, parse] = [await box(pair, "parse"), await box(pair, "draw")];
+  assert.ok(draw.width > 400 && parse.width > 400, `${draw.width} ${parse.width}`);
+});
+
+test("the chart has the axis of the time line, and a click on a frame zooms both", async () => {
+  const one = await openPage(makePage(recording), { hash: "#view=time&span=1s..3s" });
+  const edge = await one.locator("#time-canvas").boundingBox();
+  const { left, top, width } = await box(one, "main", 1);
+  // The timer writes for 80 ms from the second second on.
+  assert.ok(Math.abs(left - edge.x) < 3 && Math.abs(width - edge.width * 0.04) < 3, `${left} ${width} ${JSON.stringify(edge)}`);
+  await one.mouse.click(left + width / 2, top + 9);
+  await settled(one);
+  const [from, to] = (await one.evaluate(() => globalThis.flame.model.state.span));
+  assert.ok(Math.abs(from - 1) < 0.01 && Math.abs(to - 1.08) < 0.01, `${from} ${to}`);
+  assert.match(await address(one), /span=1/);
+});
+
+test("nothing that was measured is without a pixel in the chart", async () => {
+  // One short sample in each 50 ms, each of another stack.
+  const sparse = Array.from({ length: 2000 }, (_, n) => `t  7/8  ${(n / 20).toFixed(6)}:    1000 cpu-clock: \n\t 10 f${n} (/bin/app)\n\n`).join("");
+  const one = await openPage(makePage(sparse), { hash: "#view=time" });
+  const painted = await one.evaluate(() => {
+    const { stage, model } = globalThis.flame;
+    const { left, right } = model.scene;
+    const width = Math.round((stage.width - left - right) * stage.ratio);
+    const line = stage.context.getImageData(Math.round(left * stage.ratio), 25, width, 1).data;
+    const back = [...stage.context.getImageData(1, stage.canvas.height - 3, 1, 1).data].join();
+    let count = 0;
+    for (let x = 0; x < width; x++) if ([...line.slice(4 * x, 4 * x + 4)].join() !== back) count++;
+    return count / width;
+  });
+  assert.ok(painted > 0.95, `${painted}`);
+});
+
+test("the lane of a pool opens its threads, and an empty range says so", async () => {
+  const lines = Array.from({ length: 600 }, (_, n) => `pool  7/${100 + n % 60}  ${(1 + n / 100).toFixed(6)}:  1 cycles: \n\t 10 f (/bin/app)\n\t 20 main (/bin/app)\n\n`).join("");
+  const one = await openPage(makePage(lines), { hash: "#view=time&lane=pool" });
+  assert.deepEqual((await lanes(one)).map(({ label }) => label), ["pool ×60"]);
+  await one.click("#lanes button");
+  await settled(one);
+  assert.equal((await lanes(one)).length, 61);
+  assert.equal(await one.isVisible("#nothing"), false);
+  const empty = await openPage(makePage("a  1/1  1.000000:  1 cycles: \n\t 10 f (/bin/app)\n\na  1/1  9.000000:  1 cycles: \n\t 10 f (/bin/app)\n\n"), { hash: "#time=2s..3s" });
+  assert.equal(await text(empty, "nothing"), "No samples in 2.0 – 3.0 s");
 });
 
 test("the heat map has what repeats each second in one row", async () => {

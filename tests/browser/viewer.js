@@ -54,10 +54,14 @@ export function boxes(page) {
         starts[depth] = start + tree.width[i];
         starts[depth + 1] = start + tree.own[i];
         if (depth < part.skip) continue;
-        const left = edge.left + (Math.max(start - from, 0) / (to - from)) * stage.width;
-        const right = edge.left + (Math.min(start + tree.width[i] - from, to - from) / (to - from)) * stage.width;
+        // The lanes of a chart have names beside them.
+        const wide = stage.width - model.scene.left - model.scene.right;
+        const left = edge.left + model.scene.left + (Math.max(start - from, 0) / (to - from)) * wide;
+        const right = edge.left + model.scene.left + (Math.min(start + tree.width[i] - from, to - from) / (to - from)) * wide;
         const row = depth - part.skip;
-        const top = edge.top - stage.box.scrollTop + (part.up ? model.scene.base - (row + 1) * high : model.scene.base + row * high);
+        const start0 = part.top ?? model.scene.base;
+        const top = edge.top - stage.box.scrollTop + (part.up ? start0 - (row + 1) * high : start0 + row * high);
+        if (part.rows !== undefined && row >= part.rows || i > 0 && tree.name[i] === model.names.all) continue;
         const path = [];
         for (let k = i; k > 0; k = tree.parent[k]) path.unshift(model.names.texts[tree.name[k]]);
         found.push({

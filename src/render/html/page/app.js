@@ -7,6 +7,7 @@ import { Chips } from "./chips.js";
 import { byId } from "./dom.js";
 import { changeLegend, showHeader } from "./header.js";
 import { listenToKeys } from "./keys.js";
+import { Lanes } from "./lanes.js";
 import { List } from "./list.js";
 import { Minimap } from "./minimap.js";
 import { Navigation } from "./navigation.js";
@@ -19,6 +20,7 @@ import { fromHash, toHash } from "./state.js";
 import { Work } from "./steps.js";
 import { Theme } from "./theme.js";
 import { Timeline } from "./timeline.js";
+import { rangeText } from "./timeline_data.js";
 import { Toolbar } from "./toolbar.js";
 import { showVerdict } from "./verdict.js";
 
@@ -41,6 +43,7 @@ export class App {
     this.list = new List(this);
     this.outline = new Outline(this);
     this.stage = new Stage(this);
+    this.lanes = new Lanes(this);
     this.map = new Minimap(this);
     this.timeline = new Timeline(this);
     this.selection = new Selection(this);
@@ -84,6 +87,11 @@ export class App {
     if (!this.work.isGoingOn) this.work = null;
   }
 
+  /** Makes once more what is shown, for a window of another size. */
+  again() {
+    if (!this.work) this.#take(this.model.state);
+  }
+
   #rest() {
     this.work = this.pending = null;
     byId("working").hidden = true;
@@ -124,6 +132,15 @@ export class App {
     });
   }
 
+  /** Says why nothing is shown, if so. */
+  #showNothing() {
+    const { state, tree } = this.model;
+    const line = byId("nothing");
+    line.hidden = tree.total[0] > 0 || Boolean(tree.totalBefore?.[0]);
+    const where = state.ranges.map(rangeText).join(" and ");
+    line.textContent = line.hidden ? "" : where ? `No samples in ${where}` : "No stacks are left: the steps, the threads or the search leave none";
+  }
+
   /** @param {boolean} [again] from the beginning */
   show(again) {
     const { state } = this.model;
@@ -140,8 +157,10 @@ export class App {
     this.list.show();
     this.outline.show();
     this.selection.describe();
-    this.stage.fit(again);
     this.timeline.show();
+    this.stage.fit(again);
+    this.lanes.show();
+    this.#showNothing();
     this.map.redraw();
     this.navigation.showPath();
   }

@@ -35,7 +35,7 @@ export function factsOf(model, tree, node) {
  * @param {number} node
  * @returns {[string, string][]} */
 function timeOf({ chart, times }, tree, node) {
-  if (tree !== chart?.tree || !times) return [];
+  if (!chart?.lanes.some((lane) => lane.tree === tree) || !times) return [];
   const from = times.seconds(chart.start + startOf(tree, node));
   const length = times.seconds(tree.width[node]);
   return [["Time", `${from.toFixed(digitsFor(length))} s, for ${durationText(length)}`]];

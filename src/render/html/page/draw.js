@@ -83,6 +83,8 @@ export function draw(model, { context, width, height, scroll, hover, selected })
   const words = [];
   // The same function lights up wherever it is.
   const alike = hover ? scene.parts[hover.part]?.tree.name[hover.node] : -1;
+  const { left: edge } = scene;
+  const wide = Math.max(width - edge - scene.right, 1);
   scene.parts.forEach((part, index) => {
     const { first, last } = scene.rowsBetween(part, scroll, scroll + height);
     if (last < first) return;
@@ -92,8 +94,8 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       // A gap in the order of time.
       if (node > 0 && part.tree.name[node] === names.all) return;
       const y = scene.top(part, row) - scroll;
-      const left = Math.max(x, 0);
-      const right = Math.min(x + w, width);
+      const left = Math.max(x, 0) + edge;
+      const right = Math.min(x + w, wide) + edge;
       const colour = model.paints.of(part, node);
       const dim = model.paints.opacity(part, node);
       const pixel = dim < 1 ? surface.faded(colour.pixel, dim) : colour.pixel;
@@ -108,7 +110,7 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       else if (part.tree.name[node] === alike && right - left > 2) outlined.push([{ part: 0, node }, left, y, right - left]);
       if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
     };
-    eachVisible(part.tree, model.window, width, first, last, box, (x, w, row) => surface.box(x, x + w, scene.top(part, row) - scroll, run));
+    eachVisible(part.tree, model.window, wide, first, last, box, (x, w, row) => surface.box(x + edge, x + edge + w, scene.top(part, row) - scroll, run));
     for (let row = first; row <= last; row++) surface.spread(scene.top(part, row) - scroll);
   });
   surface.show();

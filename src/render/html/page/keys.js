@@ -113,7 +113,8 @@ function heaviestChild({ part, node }, app) {
   const { tree } = app.model.parts[part];
   let best = 0;
   for (let k = node + 1; k < tree.end[node]; k = tree.end[k]) {
-    if (tree.width[k] > (best ? tree.width[best] : 0)) best = k;
+    // A gap in the order of time is no call.
+    if (tree.width[k] > (best ? tree.width[best] : 0) && tree.name[k] !== app.model.names.all) best = k;
   }
   return best;
 }

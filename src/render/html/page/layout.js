@@ -116,9 +116,12 @@ export class Scene {
   constructor(parts, rowHeight, least) {
     this.parts = parts;
     this.rowHeight = rowHeight;
+    /** The pixels beside the frames on the left and the right. */
+    this.left = 0;
+    this.right = 0;
     const height = (/** @type {boolean} */ up) =>
       Math.max(0, ...parts.filter((part) => part.up === up).map(rowsIn)) * rowHeight;
-    const [above, below] = [height(true), height(false)];
+    const [above, below] = [height(true), Math.max(height(false), ...parts.map(({ top = 0, rows = 0 }) => top + rows * rowHeight))];
     this.height = Math.max(above + below, least);
     /** The line between the part that goes up and the part that goes down. */
     this.base = below === 0 ? this.height : above === 0 ? 0 : above + Math.floor((this.height - above - below) / 2);
@@ -126,7 +129,8 @@ export class Scene {
 
   /** @param {Part} part
    * @param {number} row */
-  top({ up, skip }, row) {
+  top({ up, skip, top }, row) {
+    if (top !== undefined) return top + (row - skip) * this.rowHeight;
     return up ? this.base - (row - skip + 1) * this.rowHeight : this.base + (row - skip) * this.rowHeight;
   }
 
@@ -134,7 +138,11 @@ export class Scene {
    * @param {Part} part
    * @param {number} from
    * @param {number} to */
-  rowsBetween({ up, skip }, from, to) {
+  rowsBetween({ up, skip, top, rows }, from, to) {
+    if (top !== undefined && rows !== undefined) {
+      const within = (/** @type {number} */ y) => Math.floor((y - top) / this.rowHeight) + skip;
+      return { first: Math.max(within(from), skip), last: Math.min(within(to), skip + rows - 1) };
+    }
     const [near, far] = up ? [this.base - to, this.base - from] : [from - this.base, to - this.base];
     const row = (/** @type {number} */ y) => Math.floor(y / this.rowHeight) + skip;
     return { first: Math.max(row(near), skip), last: Math.max(row(far), skip - 1) };
@@ -143,6 +151,9 @@ export class Scene {
   /** @param {number} y
    * @returns {{ part: number, row: number } | null} */
   rowAt(y) {
+    const lane = this.parts.findIndex(({ top = 0, rows = 0 }) => y >= top && y < top + rows * this.rowHeight);
+    if (lane >= 0) return { part: lane, row: this.parts[lane].skip + Math.floor((y - (this.parts[lane].top ?? 0)) / this.rowHeight) };
+    if (this.parts[0]?.rows !== undefined) return null;
     const up = y < this.base;
     const part = this.parts.findIndex((one) => one.up === up);
     if (part < 0) return null;

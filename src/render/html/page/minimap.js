@@ -53,7 +53,7 @@ export class Minimap {
 
   redraw() {
     const { model } = this.app;
-    this.canvas.hidden = model.parts.length === 0;
+    this.canvas.hidden = model.parts.length === 0 || model.chart !== null;
     if (this.canvas.hidden) return;
     const ratio = window.devicePixelRatio || 1;
     const width = this.canvas.clientWidth;

@@ -21,6 +21,9 @@ import { chartOf } from "./time_order.js";
 import { heatsOf } from "./verdict.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
 
+/** The pixels between two lanes of a chart. */
+const GAP = 8;
+
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
 
 export class Model {
@@ -50,6 +53,9 @@ export class Model {
     /** @type {Window | null} the window that a gesture has moved to */
     this.moved = null;
     this.minHeight = 0;
+    /** The pixels beside the frames of a chart, where its lanes have their names, and those for its time. */
+    this.gutter = { left: 0, right: 0 };
+    this.columns = 0;
     /** The tree of the chosen threads and times. */
     this.base = this.whole;
     /** @type {import("./time_order.js").Chart | null} the chart that is drawn */
@@ -115,16 +121,18 @@ export class Model {
     const found = marks && (yield* memo.getting("found", [refinedTree, marks], () => measure(refinedTree, marks)));
     const chosen = state.only && marks ? yield* memo.getting("chosen", [refinedTree, marks], () => onlyMarked(refinedTree, marks)) : refinedTree;
     const only = state.only ? marks : null;
-    const threadWeights = yield* memo.getting("thread weights", [JSON.stringify([state.chips, state.ranges]), only], () => threadWeightsOf(from, names, state, problem ? [] : state.chips, only));
+    const isTimed = from.threads.all.length > 0 || times !== null;
+    const nodes = isTimed ? yield* memo.getting("kept nodes", [JSON.stringify(state.chips), only], () => keptNodes(whole, names, problem ? [] : state.chips, only)) : null;
+    const threadWeights = yield* memo.getting("thread weights", [nodes, JSON.stringify(state.ranges)], () => from.threads.weigh(times, state.ranges, nodes));
     const tree = state.order === "weight" ? yield* memo.getting("ordered", [chosen], () => reordered(chosen, null)) : chosen;
-    const chart = chartFor(from, names, state);
+    const chart = yield* chartFor(from, names, state, this.columns || columnsOfWindow(), nodes);
     const callers = () => memo.getting("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
     if (state.view === "table") yield* memo.getting("functions", [tree], () => functions(tree, names.texts.length));
     const outline = state.view === "bottomup" ? yield* callers() : tree;
     /** @type {Part[]} */
     let parts = [];
     if (state.view === "time") {
-      parts = [{ tree: chart?.tree ?? tree, up: false, skip: 0 }];
+      parts = chart ? lanesOf(chart) : [{ tree, up: false, skip: 0 }];
     } else if (state.view === "flame" || state.view === "icicle") {
       const folded = state.fold ? yield* memo.getting("folded", [tree, marks], () => foldRuns(tree, names, marks)) : tree;
       parts = [{ tree: folded, up: state.view === "flame", skip: 0 }];
@@ -143,7 +151,7 @@ export class Model {
     const inSight = isStraight ? find(tree, names, state.zoom) : 0;
     const heats = yield* memo.getting("heats", [tree, inSight], () => heatsOf(tree, inSight, names));
     if (about.differential) yield* memo.getting("functions", [tree], () => functions(tree, names.texts.length));
-    for (const part of parts) if (part.tree !== chart?.tree) yield* setWidthsOnce(part.tree, state.widths);
+    for (const part of parts) if (!chart) yield* setWidthsOnce(part.tree, state.widths);
     Object.assign(this, from === this ? {} : from, { state, problem, about, base, refined: refinedTree, marks, found, tree, heats, threadWeights, chart, outline, parts, moved: null });
     this.main = parts.at(-1)?.tree ?? tree;
     this.zoomed = find(this.main, names, state.zoom);
@@ -158,6 +166,7 @@ export class Model {
   /** Lays the parts out, for a place to draw of this height. */
   place() {
     this.scene = new Scene(this.parts, ROW, this.minHeight);
+    if (this.chart) Object.assign(this.scene, this.gutter);
   }
 
   /** @returns {Window} */
@@ -181,6 +190,9 @@ export class Model {
   }
 }
 
+/** The columns of pixels of a chart before it has a place. */
+const columnsOfWindow = () => Math.max(document.documentElement.clientWidth - 156, 100);
+
 /** Only the stacks with a marked name.
  * @param {Tree} tree
  * @param {Uint8Array} marks
@@ -189,21 +201,17 @@ function* onlyMarked(tree, marks) {
   return yield* kept(tree, yield* belowMarked(tree, marks));
 }
 
-/** The weight of each thread in what is kept of the chosen range.
- * @param {Pick<Model, "threads" | "times" | "whole">} from
+/** Marks the nodes whose stacks are kept by steps and by the search; null if all are.
+ * @param {Tree} whole
  * @param {import("./types.js").Names} names
- * @param {State} state
  * @param {State["chips"]} chips
  * @param {Uint8Array | null} only the names that stacks have to have
- * @returns {Steps<Map<string, number>>} */
-function* threadWeightsOf({ threads, times, whole }, names, { ranges }, chips, only) {
-  if (!threads.all.length) return new Map();
-  let nodes = yield* remaining(whole, names, chips);
-  if (only) {
-    const on = yield* belowMarked(whole, only);
-    nodes = nodes ? on.map((one, i) => one & /** @type {Uint8Array} */ (nodes)[i]) : on;
-  }
-  return yield* threads.weigh(times, ranges, nodes);
+ * @returns {Steps<Uint8Array | null>} */
+function* keptNodes(whole, names, chips, only) {
+  const nodes = yield* remaining(whole, names, chips);
+  if (!only) return nodes;
+  const on = yield* belowMarked(whole, only);
+  return nodes ? on.map((one, i) => one & nodes[i]) : on;
 }
 
 /** The tree of the threads and times of a state.
@@ -215,14 +223,36 @@ function chosenOf({ threads, times, whole }, state) {
   return times.tree(whole, state.ranges, state.threads, threads.mask(state.threads));
 }
 
-/** @param {Pick<Model, "memo" | "times" | "whole">} from
+/** The chart of a state, in which time has so many columns of pixels.
+ * @param {Pick<Model, "memo" | "times" | "whole" | "threads">} from
  * @param {import("./types.js").Names} names
  * @param {State} state
- * @returns {import("./time_order.js").Chart | null} */
-function chartFor({ memo, times, whole }, names, state) {
+ * @param {number} columns
+ * @param {Uint8Array | null} kept nodes
+ * @returns {Steps<import("./time_order.js").Chart | null>} */
+function* chartFor({ memo, times, whole, threads }, names, state, columns, kept) {
   if (!times || state.view !== "time") return null;
-  const range = times.steps(state.ranges[0] ?? state.span ?? [0, times.all]);
-  return memo.get("chart", [state.threads.join("\n"), range.join()], () => chartOf(times, whole, names, times.heaviest(state.threads, range), range));
+  const range = times.steps(state.span ?? [0, times.all]);
+  const within = state.ranges.length ? times.steps(state.ranges[state.ranges.length - 1]) : range;
+  const mask = threads.areTimed ? null : threads.mask(state.threads);
+  const nodes = mask && kept ? kept.map((one, i) => one & mask[i]) : mask ?? kept;
+  const rows = Math.floor((innerHeight - 330) / (ROW + 2));
+  const key = [columns, rows, kept, JSON.stringify([state.threads, state.lanes, range, within])];
+  return yield* memo.getting("chart", key, () => chartOf(times, whole, names, {
+    range, kept: within, columns, rows, threads: threads.areTimed ? state.threads : [], open: state.lanes, nodes,
+  }));
+}
+
+/** The lanes of a chart, one below the other.
+ * @param {import("./time_order.js").Chart} chart
+ * @returns {Part[]} */
+function lanesOf({ lanes }) {
+  let next = 0;
+  return lanes.map(({ tree, skip, rows }) => {
+    const top = next;
+    next += rows * ROW + GAP;
+    return { tree, up: false, skip, top, rows };
+  });
 }
 
 /** The function that a state names, or the hottest one.

@@ -30,9 +30,9 @@ export class Navigation {
       return;
     }
     if (model.chart) {
-      const { moment, thread } = model.chart;
-      const text = `${names.harmless(thread)} in the order of time`;
-      path.append(make("span", {}, moment ? `${text}; each ${durationText(model.times?.seconds(moment) ?? 0)} shows its heaviest stack, a chosen range all` : text));
+      const { column, lanes } = model.chart;
+      const threads = lanes.length > 1 ? `${lanes.length} lanes` : names.harmless(lanes[0].label);
+      path.append(make("span", {}, `${threads} in the order of time; each ${durationText(model.times?.seconds(column) ?? 0)} shows its heaviest stack`));
       return;
     }
     if (!zoomed || !model.parts.length || state.zoom.length === 0) return;
@@ -57,9 +57,8 @@ export class Navigation {
     }
     if (model.chart) {
       // Time is no path: many frames beside each other have the same names.
-      const from = startOf(one.tree, node);
-      model.move(from, from + one.tree.width[node]);
-      stage.redraw();
+      const from = model.chart.start + startOf(one.tree, node);
+      if (model.times) this.app.timeline.zoom([model.times.seconds(from), model.times.seconds(from + one.tree.width[node])]);
       return;
     }
     const zoom = this.#path(model.main, node, model.state.view);
@@ -139,7 +138,7 @@ export class Navigation {
     const least = ((to - from) / Math.max(stage.width, 1)) * 4;
     const start = startOf(tree, node);
     const inSight = start + tree.width[node] > from && start < to;
-    if (!inSight || tree.width[node] < least) {
+    if (!model.chart && (!inSight || tree.width[node] < least)) {
       const middle = start + tree.width[node] / 2;
       const width = Math.min(Math.max(tree.width[node] * 6, 1e-9), Math.max(to - from, tree.width[node] * 1.5));
       model.move(middle - width / 2, middle + width / 2);

@@ -101,9 +101,11 @@ function drawing({ model, stage }) {
   const boxes = [];
   for (const part of scene.parts) {
     const { first, last } = scene.rowsBetween(part, 0, scene.height);
-    eachVisible(part.tree, window, width, first, last, (node, x, w, row) => {
-      const left = Math.max(x, 0);
-      const wide = Math.min(x + w, width) - left;
+    const room = width - scene.left - scene.right;
+    eachVisible(part.tree, window, room, first, last, (node, x, w, row) => {
+      if (node > 0 && part.tree.name[node] === names.all) return;
+      const left = Math.max(x, 0) + scene.left;
+      const wide = Math.min(x + w, room) + scene.left - left;
       const y = scene.top(part, row);
       const { fill, ink } = model.paints.of(part, node);
       const name = names.show(part.tree.name[node]);
@@ -113,7 +115,7 @@ function drawing({ model, stage }) {
       const title = inXml(`${name} (${weightText(model, part.tree, node)})`);
       boxes.push(`<g><title>${title}</title><rect x="${left.toFixed(2)}" y="${y}" width="${Math.max(wide - (wide > 3 ? 1 : 0), 0.3).toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>${text}</g>`);
     }, (x, w, row) => {
-      boxes.push(`<rect x="${x.toFixed(2)}" y="${scene.top(part, row)}" width="${w.toFixed(2)}" height="${ROW - 1}" fill="${model.theme.run}"/>`);
+      boxes.push(`<rect x="${(x + scene.left).toFixed(2)}" y="${scene.top(part, row)}" width="${w.toFixed(2)}" height="${ROW - 1}" fill="${model.theme.run}"/>`);
     });
   }
   const size = `width="${width}" height="${scene.height}"`;

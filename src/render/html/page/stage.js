@@ -49,6 +49,7 @@ export class Stage {
     const end = scrollTop + this.height;
     const isOther = Boolean(this.height) && height !== this.height;
     model.minHeight = height;
+    if (model.chart && width) this.#align(width);
     model.place();
     this.room.style.height = `${model.scene.height}px`;
     // Out of sight it has no size; what it was is still good for a picture.
@@ -65,6 +66,19 @@ export class Stage {
     this.redraw();
   }
 
+  /** Puts the time of a chart below that of the time line.
+   * @param {number} width */
+  #align(width) {
+    const { model } = this.app;
+    const { left, right } = byId("time-rows").getBoundingClientRect();
+    const start = this.box.getBoundingClientRect().left;
+    model.gutter = { left: left - start, right: Math.max(start + width - right, 0) };
+    const columns = Math.max(Math.round(right - left), 1);
+    if (columns === model.columns) return;
+    model.columns = columns;
+    if (columns !== Math.round((model.main.width[0] || 1) / (model.chart?.column || 1))) setTimeout(() => this.app.again());
+  }
+
   #resized() {
     this.fit();
     // A canvas of another size is black until something is drawn, and this is called just before the screen is.
@@ -76,6 +90,10 @@ export class Stage {
     const { scene, zoomed, parts } = this.app.model;
     const part = parts.at(-1);
     if (!part) return;
+    if (this.app.model.chart) {
+      this.box.scrollTop = 0;
+      return;
+    }
     if (parts.length > 1) {
       this.box.scrollTop = scene.base - this.height / 2;
       return;
@@ -140,9 +158,16 @@ export class Stage {
     if (!found) return null;
     const { tree } = model.parts[found.part];
     const { from, to } = model.window;
-    const node = nodeAt(tree, found.row, from + ((clientX - edge.left) / this.width) * (to - from));
+    const node = nodeAt(tree, found.row, from + this.#shareAt(clientX) * (to - from));
     // In the order of time, what is called all below the root is a gap.
     return node < 0 || (node > 0 && tree.name[node] === model.names.all) ? null : { part: found.part, node };
+  }
+
+  /** The share of the window that is left of a point of the screen.
+   * @param {number} clientX */
+  #shareAt(clientX) {
+    const { left, right } = this.app.model.scene;
+    return (clientX - this.canvas.getBoundingClientRect().left - left) / Math.max(this.width - left - right, 1);
   }
 
   /** Brings a frame into sight.
@@ -314,7 +339,7 @@ export class Stage {
    * @param {number} clientX the point that stays */
   #stretch(factor, clientX) {
     const { from, to } = this.app.model.window;
-    const part = (clientX - this.canvas.getBoundingClientRect().left) / this.width;
+    const part = this.#shareAt(clientX);
     const middle = from + part * (to - from);
     const width = (to - from) * factor;
     this.#move(middle - part * width, middle + (1 - part) * width);
@@ -325,6 +350,11 @@ export class Stage {
   #move(from, to) {
     const { model } = this.app;
     if (!model.parts.length) return;
+    if (model.chart && model.times) {
+      const { times, chart } = model;
+      this.app.timeline.zoom([times.seconds(chart.start + from), times.seconds(chart.start + to)]);
+      return;
+    }
     model.move(from, to);
     this.#point();
     this.redraw();

@@ -1,98 +1,192 @@
-// The flame chart of a thread: its stacks in the order of time, neighbours merged, as wide as the time
-// they took. Where there are no samples is a gap.
+// The stack chart: a lane for each thread, its stacks in the order of time. What is below one column of pixels is shown as
+// the stack that weighs most there, so that as much is seen of a day as of a millisecond.
 
 /** @import { Names, Tree } from "./types.js" */
 /** @import { Times } from "./timeline_data.js" */
+/** @import { Steps } from "./steps.js" */
 
-import { atOnce } from "./steps.js";
+import { STEP, atOnce } from "./steps.js";
 import { emptyTree, sumUp, trimmed } from "./tree.js";
 
-/** The most frames of a chart; with more, only the heaviest stack of each moment is drawn. */
-const MOST_FRAMES = 1_200_000;
-/** The moments of such a chart. */
-const MOMENTS = 3000;
+/** The most lanes. */
+const MOST_LANES = 100;
 
 /** A stretch of time with one stack.
  * @typedef {{ start: number, end: number, node: number, weight: number }} Stretch */
 
 /**
+ * @typedef {object} Lane
+ * @property {string} key what opens it
+ * @property {string} label
+ * @property {Tree} tree as wide as the time in sight, in steps
+ * @property {number} skip the first row that is drawn: all stacks of the lane have those above it
+ * @property {number} rows their number
+ * @property {number} weight that of the time in sight
+ * @property {boolean} isOpen
+ * @property {boolean} isThread one thread of an open lane
+ */
+
+/**
  * @typedef {object} Chart
- * @property {Tree} tree
- * @property {string} thread
+ * @property {Lane[]} lanes
+ * @property {number} others the number of threads that are not drawn
  * @property {number} start the step at which it begins
- * @property {number} moment the steps of which the heaviest stack is drawn; 0 if all are
+ * @property {number} column the steps of a column of pixels
+ */
+
+/**
+ * What is to be drawn.
+ * @typedef {object} Wanted
+ * @property {[number, number]} range in steps
+ * @property {[number, number]} kept the steps that count, others are empty
+ * @property {number} columns
+ * @property {number} rows those that there is room for
+ * @property {string[]} threads the keys of the chosen rows; none are all
+ * @property {string[]} open the keys of open lanes
+ * @property {Uint8Array | null} nodes those that count; null is all
  */
 
 /** @param {Times} times
  * @param {Tree} whole
  * @param {Names} names
- * @param {number} number of the thread
- * @param {[number, number]} range in steps
- * @returns {Chart} */
-export function chartOf(times, whole, names, number, range) {
-  const stretches = stretchesOf(times, number, range);
-  let frames = 0;
-  for (const { node } of stretches) frames += whole.depth[node] + 1;
-  const moment = frames > MOST_FRAMES ? (range[1] - range[0]) / MOMENTS : 0;
-  const tree = arranged(whole, moment ? heaviestOfMoments(stretches, moment) : stretches, names.all, range);
-  return { tree, thread: times.threads[number].label, start: range[0], moment };
+ * @param {Wanted} wanted
+ * @returns {Steps<Chart>} */
+export function* chartOf(times, whole, names, wanted) {
+  const { range, columns, threads, open } = wanted;
+  const chosen = times.rows.filter(({ key }) => !threads.length || threads.includes(key));
+  const isAlone = chosen.length === 1;
+  /** @type {{ key: string, label: string, threads: number[], isThread: boolean }[]} */
+  const planned = [];
+  for (const { key, label, threads: numbers } of chosen) {
+    planned.push({ key, label, threads: numbers, isThread: false });
+    if (numbers.length > 1 && open.includes(key) !== isAlone) {
+      for (const n of numbers) planned.push({ key: times.threads[n].label, label: times.threads[n].label, threads: [n], isThread: true });
+    }
+  }
+  const filled = [];
+  for (const lane of planned) {
+    const stretches = yield* stretchesOf(times, whole, lane.threads, wanted);
+    const weight = stretches.reduce((sum, one) => sum + one.all, 0);
+    if (weight > 0 || !lane.isThread) filled.push({ ...lane, stretches, weight });
+  }
+  // The heaviest threads of a pool stand first.
+  for (let from = 0; from < filled.length; from++) {
+    let to = from;
+    while (to < filled.length && filled[to].isThread) to++;
+    if (to > from) filled.splice(from, to - from, ...filled.slice(from, to).sort((a, b) => b.weight - a.weight));
+    from = to;
+  }
+  const shown = filled.slice(0, MOST_LANES);
+  const each = Math.max(Math.floor(wanted.rows / shown.length), 3);
+  /** @type {Lane[]} */
+  const lanes = [];
+  for (const { key, label, threads: numbers, isThread, stretches, weight } of shown) {
+    yield;
+    const isOpen = (open.includes(key) !== (isAlone && !isThread)) || shown.length === 1;
+    const { skip, deepest } = depthsOf(whole, stretches);
+    const rows = isOpen && (numbers.length === 1 || isAlone) ? deepest - skip + 1 : Math.min(each, deepest - skip + 1);
+    const cut = stretches.map((one) => {
+      let { node } = one;
+      while (whole.depth[node] >= skip + rows) node = whole.parent[node];
+      return { ...one, node };
+    });
+    lanes.push({ key, label, isThread, isOpen, weight, skip, rows: Math.max(rows, 1), tree: arranged(whole, cut, names.all, range) });
+  }
+  return { lanes, others: filled.length - shown.length, start: range[0], column: (range[1] - range[0]) / columns };
 }
 
-/** The time of each sample: where weights are time, that; else until the next one, or as long as most.
+/** The first depth at which stacks of a lane differ, and the deepest.
+ * @param {Tree} whole
+ * @param {Stretch[]} stretches */
+function depthsOf({ depth, parent }, stretches) {
+  let common = stretches[0]?.node ?? 0;
+  let deepest = 1;
+  for (const { node } of stretches) {
+    deepest = Math.max(deepest, depth[node]);
+    for (let other = node; common !== other; ) {
+      if (depth[other] > depth[common]) other = parent[other];
+      else common = parent[common];
+    }
+  }
+  // Two rows above what differs tell where it is.
+  return { skip: Math.max(Math.min(depth[common], deepest - 2), 1), deepest };
+}
+
+/** The heaviest stack of each column of pixels, neighbours with the same one as one stretch.
  * @param {Times} times
- * @param {number} number
- * @param {[number, number]} range
- * @returns {Stretch[]} */
-function stretchesOf(times, number, [from, to]) {
-  const { at, lasts, duration, node } = times;
-  const thread = times.threads[number];
-  const usual = lasts > 0 ? 0 : usualDistance(times, number);
-  /** @type {Stretch[]} */
+ * @param {Tree} whole
+ * @param {number[]} threads
+ * @param {Wanted} wanted
+ * @returns {Steps<(Stretch & { all: number })[]>} */
+function* stretchesOf(times, whole, threads, { range: [from, to], kept, columns, nodes }) {
+  const steps = (to - from) / columns;
+  /** @type {[number, number][][]} the nodes and weights in each column */
+  const cells = Array.from({ length: columns }, () => []);
+  const [first, last] = [Math.max(from, kept[0]), Math.min(to, kept[1])];
+  let looked = 0;
+  for (const n of threads) {
+    if (looked > STEP) {
+      looked = 0;
+      yield;
+    }
+    times.eachSpan(n, first, last, true, (i, start, end) => {
+      looked++;
+      if (nodes && !nodes[times.node[i]]) return;
+      const [left, right] = [(Math.max(start, first) - from) / steps, (Math.min(end, last) - from) / steps];
+      const share = times.weight[i] / Math.max((end - start) / steps, 1e-9);
+      const least = Math.floor(left);
+      if (right <= least + 1) cells[Math.min(least, columns - 1)].push([times.node[i], end > start ? share * (right - left) : times.weight[i]]);
+      else for (let k = least; k < Math.min(right, columns); k++) cells[k].push([times.node[i], share * (Math.min(right, k + 1) - Math.max(left, k))]);
+    });
+  }
+  /** @type {(Stretch & { all: number })[]} */
   const stretches = [];
-  let free = from;
-  times.each(thread, from, to, (i, share) => {
-    const weight = times.weight[i] * share;
-    const start = Math.max(at[i], free);
-    const next = i + 1 < thread.to ? Math.max(at[i + 1], start) : Infinity;
-    const long = duration && duration[i] > 0 ? at[i] + duration[i] - start : lasts > 0 ? weight * lasts : Math.min(next - start, usual);
-    const end = Math.min(start + Math.max(long, 0), to);
-    stretches.push({ start, end, node: node[i], weight });
-    free = Math.max(end, free);
-  });
+  for (let k = 0; k < columns; k++) {
+    const cell = cells[k];
+    if (!cell.length) continue;
+    looked += cell.length;
+    if (looked > STEP) {
+      looked = 0;
+      yield;
+    }
+    const { node, weight } = heaviestStack(whole, cell);
+    const all = cell.reduce((sum, [, one]) => sum + one, 0);
+    const before = stretches[stretches.length - 1];
+    const [start, end] = [from + k * steps, from + (k + 1) * steps];
+    if (before && before.node === node && before.end > start - steps / 2) {
+      before.end = end;
+      before.weight += weight;
+      before.all += all;
+    } else {
+      stretches.push({ start, end, node, weight, all });
+    }
+  }
   return stretches;
 }
 
-/** The median distance of two samples.
- * @param {Times} times
- * @param {number} number */
-function usualDistance({ at, threads }, number) {
-  const { from, to } = threads[number];
-  const distances = new Float64Array(Math.max(to - from - 1, 0));
-  for (let k = 0; k < distances.length; k++) distances[k] = at[from + k + 1] - at[from + k];
-  distances.sort();
-  return Math.max(distances[distances.length >> 1] ?? 1, 1);
-}
-
-/** The heaviest stack of each moment.
- * @param {Stretch[]} stretches
- * @param {number} moment in steps */
-function heaviestOfMoments(stretches, moment) {
-  /** @type {Stretch[]} */
-  const kept = [];
-  for (let k = 0; k < stretches.length; ) {
-    const until = stretches[k].start + moment;
-    let best = stretches[k];
-    let weight = 0;
-    const { start } = best;
-    let end = start;
-    for (; k < stretches.length && stretches[k].start < until; k++) {
-      weight += stretches[k].weight;
-      end = Math.max(end, stretches[k].end);
-      if (stretches[k].weight > best.weight) best = stretches[k];
+/** The stack that is found by going from the root to the heaviest callee, and so on.
+ * @param {Tree} whole
+ * @param {[number, number][]} cell nodes and weights */
+function heaviestStack({ depth, parent, end }, cell) {
+  if (cell.length === 1) return { node: cell[0][0], weight: cell[0][1] };
+  // Stacks that begin alike stand beside each other, and those that end in a node before all below it.
+  cell.sort((a, b) => a[0] - b[0]);
+  let [node, from, to] = [0, 0, cell.length];
+  for (;;) {
+    let own = 0;
+    for (; from < to && cell[from][0] === node; from++) own += cell[from][1];
+    let [best, weight, start, stop] = [-1, 0, 0, 0];
+    for (let k = from; k < to; ) {
+      let child = cell[k][0];
+      while (parent[child] !== node && depth[child] > 0) child = parent[child];
+      let sum = 0;
+      const first = k;
+      for (; k < to && cell[k][0] < end[child]; k++) sum += cell[k][1];
+      if (sum > weight) [best, weight, start, stop] = [child, sum, first, k];
     }
-    kept.push({ start, end, node: best.node, weight });
+    if (best < 0 || weight < own) return { node, weight: own + weight };
+    [node, from, to] = [best, start, stop];
   }
-  return kept;
 }
 
 /** Time is as wide as it was long. Where nothing was called, after something had been, stands a frame

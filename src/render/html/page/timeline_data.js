@@ -65,6 +65,10 @@ export class Times {
     this.rows = [];
     /** @type {Map<string, Row>} */
     this.byKey = new Map();
+    /** @type {Float64Array | null} the heaviest sample of each thread */
+    this.heaviest = null;
+    /** @type {Map<number, number>} the usual distance of samples of threads */
+    this.distances = new Map();
   }
 
   /** @param {About} about
@@ -125,14 +129,6 @@ export class Times {
     return chosen.length ? chosen : this.threads.map((_, n) => n);
   }
 
-  /** The thread of some rows with the most samples in a range of steps.
-   * @param {string[]} keys
-   * @param {[number, number]} range */
-  heaviest(keys, [from, to]) {
-    const count = (/** @type {number} */ n) => this.first(this.threads[n], to) - this.first(this.threads[n], from);
-    return this.threadsOf(keys).reduce((best, n) => (count(n) > count(best) ? n : best));
-  }
-
   /** The first sample of a thread at a step or after it.
    * @param {TimedThread} thread
    * @param {number} step */
@@ -161,6 +157,51 @@ export class Times {
         tell(i, 1);
       }
     }
+  }
+
+  /** Tells of the samples of a thread that last into a range of steps, and of when they begin and end. One that weighs time
+   * stands for the time that follows it, unless the recording says how long; any other for none, or until the next one.
+   * @param {number} n the thread
+   * @param {number} from
+   * @param {number} to
+   * @param {boolean} fills until the next one
+   * @param {(i: number, start: number, end: number) => void} tell */
+  eachSpan(n, from, to, fills, tell) {
+    const { at, duration, lasts, weight } = this;
+    const thread = this.threads[n];
+    const usual = lasts > 0 ? lasts * this.#heaviestSample(n) : fills ? this.#usualDistance(n) : 0;
+    const before = Math.max(thread.longest, usual);
+    for (let i = this.first(thread, from - before); i < thread.to && at[i] < to; i++) {
+      const next = fills && lasts <= 0 && i + 1 < thread.to ? at[i + 1] - at[i] : Infinity;
+      const long = duration && duration[i] > 0 ? duration[i] : lasts > 0 ? Math.min(weight[i] * lasts, before) : Math.min(next, usual);
+      if (at[i] + long > from || at[i] >= from) tell(i, at[i], at[i] + long);
+    }
+  }
+
+  /** The weight of the heaviest sample of a thread.
+   * @param {number} n */
+  #heaviestSample(n) {
+    const { threads, weight } = this;
+    this.heaviest ??= Float64Array.from(threads, ({ from, to }) => {
+      let most = 0;
+      for (let i = from; i < to; i++) if (weight[i] > most) most = weight[i];
+      return most;
+    });
+    return this.heaviest[n];
+  }
+
+  /** The median distance of two samples of a thread.
+   * @param {number} n */
+  #usualDistance(n) {
+    let usual = this.distances.get(n);
+    if (usual === undefined) {
+      const { from, to } = this.threads[n];
+      const distances = new Float64Array(Math.max(to - from - 1, 0));
+      for (let k = 0; k < distances.length; k++) distances[k] = this.at[from + k + 1] - this.at[from + k];
+      distances.sort();
+      this.distances.set(n, (usual = Math.max(distances[distances.length >> 1] ?? 1, 1)));
+    }
+    return usual;
   }
 
   /** A range of seconds in steps.

@@ -86,46 +86,23 @@ function barWidth(times, span, width) {
  * @param {number} count
  * @param {Uint8Array | null} marked */
 function bars(times, { threads }, from, steps, count, marked) {
-  const { at, duration, lasts, node, weight } = times;
+  const { node, weight } = times;
   const row = new Float64Array(count);
-  const to = from + steps * count;
   for (const n of threads) {
-    const thread = times.threads[n];
-    // A sample that weighs time stands for the time that follows it, unless the recording says how long.
-    const before = lasts > 0 ? Math.max(thread.longest, lasts * heaviestSample(times, n)) : thread.longest;
-    for (let i = times.first(thread, from - before); i < thread.to && at[i] < to; i++) {
-      if (marked && !marked[node[i]]) continue;
-      const long = duration && duration[i] > 0 ? duration[i] : lasts > 0 ? Math.min(weight[i] * lasts, before) : 0;
-      const start = (at[i] - from) / steps;
-      const end = start + long / steps;
+    times.eachSpan(n, from, from + steps * count, false, (i, at, until) => {
+      if (marked && !marked[node[i]]) return;
+      const start = (at - from) / steps;
+      const end = (until - from) / steps;
       const first = Math.floor(start);
       if (end <= first + 1) {
         if (first >= 0) row[first] += weight[i];
-        continue;
+        return;
       }
       const density = weight[i] / (end - start);
       for (let k = Math.max(first, 0); k < Math.min(end, count); k++) row[k] += density * (Math.min(end, k + 1) - Math.max(start, k));
-    }
+    });
   }
   return row;
-}
-
-/** @type {WeakMap<Times, number[]>} */
-const heaviestSamples = new WeakMap();
-
-/** The weight of the heaviest sample of a thread.
- * @param {Times} times
- * @param {number} n */
-function heaviestSample(times, n) {
-  const known = heaviestSamples.get(times);
-  if (known) return known[n];
-  const all = times.threads.map(({ from, to }) => {
-    let most = 0;
-    for (let i = from; i < to; i++) if (times.weight[i] > most) most = times.weight[i];
-    return most;
-  });
-  heaviestSamples.set(times, all);
-  return all[n];
 }
 
 /** @param {Canvas} canvas */

@@ -140,11 +140,12 @@
  * @property {[number, number][]} ranges of time, in seconds; two are before and after
  * @property {[number, number] | null} span the seconds that the time line shows; null is all
  * @property {boolean} heat the time line is a heat map
+ * @property {string[]} lanes keys of the lanes of the chart that are opened, or closed if they were open
  * @property {string} sort the table's column, with "-" before it for the smallest first
  */
 
-/** A tree that is drawn, up or down; its first rows may be left out.
- * @typedef {{ tree: Tree, up: boolean, skip: number }} Part */
+/** A tree that is drawn, up or down; its first rows may be left out. A lane has its place and the number of its rows.
+ * @typedef {{ tree: Tree, up: boolean, skip: number, top?: number, rows?: number }} Part */
 
 /** From where to where the width goes, in weights.
  * @typedef {{ from: number, to: number }} Window */

@@ -138,7 +138,7 @@ function hottestOfView(app) {
   const callers = hottest.length && self[hottest[0]] > NEARLY_ALL * all ? callersOf(names, heats, hottest[0]) : null;
   const parts = [make("b", {}, "Hottest self"), ...(callers ? hottest.slice(0, 1) : hottest).map((id) => link(app, id, share(self[id])))];
   if (callers) parts.push(make("b", {}, "called from"), ...heaviest(callers).map((id) => link(app, id, share(callers[id]))));
-  else if (branch && tree.name[branch] !== hottest[0] && tree.name[branch] !== names.other) {
+  else if (branch && tree.name[branch] !== hottest[0] && tree.name[branch] !== names.other && tree.total[branch] < 0.9995 * all) {
     let above = tree.parent[branch];
     while (above > from && UNNAMED.test(names.texts[tree.name[above]])) above = tree.parent[above];
     parts.push(make("b", {}, "total"), link(app, tree.name[branch], share(tree.total[branch])));
