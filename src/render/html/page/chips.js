@@ -5,6 +5,7 @@
 import { byId, copy, make } from "./dom.js";
 import { ignoresCase } from "./expression.js";
 import { percent } from "./numbers.js";
+import { mergedPools } from "./pools.js";
 import { command, operationOf, plainly } from "./refine.js";
 
 export class Chips {
@@ -24,10 +25,16 @@ export class Chips {
       const remove = () => app.change({ chips: state.chips.filter((_, k) => k !== n), zoom: [] });
       return make("span", { class: "chip" }, make("span", { title: label }, label), make("button", { "aria-label": `Remove ${label}`, click: remove }, "×"));
     });
+    const { merged, pools } = app.model;
+    if (merged.length) {
+      const label = merged.length === 1 ? `Merged: ${merged[0].ids.length} threads of ${app.model.names.harmless(merged[0].name)}` : `Merged: the threads of ${merged.length} pools`;
+      const split = () => app.change({ pools: mergedPools(pools, "").length ? "none" : "", zoom: [] });
+      chips.unshift(make("span", { class: "chip" }, make("span", { title: merged.map(({ name, ids }) => `${name} ×${ids.length}`).join(", ") }, label), make("button", { "aria-label": `Remove ${label}`, click: split }, "×")));
+    }
     bar.hidden = chips.length === 0 && chosen.length === 0 && !(state.only && marks) && !(app.model.times && state.ranges.length);
     if (bar.hidden) return;
     const searched = state.only && marks ? (state.matchCase && ignoresCase(state.query) && !state.query.startsWith("(?i)") ? "(?-i)" : "") + state.query : "";
-    const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : [], state.shares);
+    const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : [], state.shares, app.model.merged);
     const { numbers, tree, whole } = app.model;
     const all = make("span", { class: "shown" }, `Shown: ${numbers.amount(tree.total[0])} of ${numbers.amount(whole.total[0])} (${percent(tree.total[0], whole.total[0])}); shares are of what is shown`);
     const copyIt = make("button", { title: "Copy the command", click: () => copy(text).then(() => app.selection.say("command copied")) }, "Copy");

@@ -15,18 +15,28 @@ const HUES = [
   [[50, 165, 165], [60, 55, 55]],
   [[190, 90, 0], [65, 65, 0]],
 ];
-/** Pale colours that nearly all eyes tell apart, with black letters on them: Paul Tol's "light" scheme, without its grey.
+/** Calm colours of one family, with black letters on them: OKLCH of lightness 0.84, chroma 0.07 and the hues 250, 45, 95, 160, 345,
+ * 215, 120 and 295, then paler ones of the same hues. The second is darker by 0.04 and the third lighter, for eyes that see no
+ * red or green: the first five are 7 apart for them by CIEDE2000.
  * @type {Rgb[]} */
-const CALM = [[119, 170, 221], [238, 136, 102], [238, 221, 136], [68, 187, 153], [255, 170, 187], [153, 221, 255], [187, 204, 51], [170, 170, 0]];
+const CALM = [[168, 207, 247], [229, 176, 153], [230, 216, 163], [163, 217, 187], [237, 185, 213], [149, 215, 231], [196, 210, 159], [205, 194, 244],
+  [208, 228, 248], [246, 219, 207], [232, 226, 200], [206, 233, 217], [243, 217, 231], [200, 232, 240], [222, 229, 204], [226, 221, 247]];
+/** The same on a dark page, with white letters on them: lightness 0.42 and chroma 0.06.
+ * @type {Rgb[]} */
+const DARK = [[62, 91, 121], [93, 56, 39], [98, 88, 47], [51, 93, 71], [101, 64, 85], [30, 85, 97], [73, 82, 43], [79, 70, 107],
+  [42, 57, 74], [72, 50, 41], [62, 56, 35], [40, 62, 50], [69, 49, 60], [33, 61, 67], [53, 59, 38], [57, 52, 72]];
+/** The kernel's code, which is nobody's module: a warm grey.
+ * @type {Rgb} */
+const KERNEL = [205, 194, 181];
 const PLAIN = ["red", "green", "blue", "yellow", "purple", "aqua", "orange"];
 /** @typedef {"user" | "kernel" | "inlined" | "jit" | "waker" | "unknown"} Kind */
 /** The calm colour of each. */
-const KINDS = { user: 0, kernel: 1, inlined: 5, jit: 3, waker: 4 };
+const KINDS = { user: 0, inlined: 5, jit: 3, waker: 4 };
 /** @type {Record<Kind, string>} */
 export const KIND_NAMES = { user: "user", kernel: "kernel", inlined: "inlined", jit: "compiled at run time", waker: "waker", unknown: "not known" };
 /** Frames whose kind or module is not known.
  * @type {Rgb} */
-const UNKNOWN = [216, 214, 208];
+const UNKNOWN = [218, 215, 208];
 /** The whole, which is no function.
  * @type {Rgb} */
 export const WHOLE = [226, 223, 215];
@@ -82,23 +92,16 @@ export function widthColour(share) {
  * @param {Rgb} colour
  * @param {boolean} dark
  * @returns {Rgb} */
-export function toned([r, g, b], dark) {
-  return dark ? [r * 0.5, g * 0.5, b * 0.52] : [r, g, b];
-}
-
-/** One of the calm colours, the paler ones behind the others.
- * @param {number} slot
- * @returns {Rgb} */
-function calm(slot) {
-  const colour = CALM[slot % CALM.length];
-  return slot < CALM.length ? colour : /** @type {Rgb} */ (colour.map((part) => 128 + part / 2));
+export function toned(colour, dark) {
+  const [r, g, b] = colour;
+  return dark ? DARK[CALM.indexOf(colour)] ?? [r * 0.37, g * 0.36, b * 0.35] : colour;
 }
 
 /** A calm colour by a name's hash.
  * @param {Names} names
  * @param {number} id */
 export function functionColour(names, id) {
-  return calm(Math.floor(shades(names.hash(id))[0] * 2 * CALM.length));
+  return CALM[Math.floor(shades(names.hash(id))[0] * CALM.length)];
 }
 
 /** The colour of growing or shrinking, the fuller the nearer to the largest change.
@@ -147,7 +150,7 @@ export function kindColour(names, id) {
 /** @param {Kind} kind
  * @returns {Rgb} */
 export function kindTone(kind) {
-  return kind === "unknown" ? UNKNOWN : calm(KINDS[kind]);
+  return kind === "unknown" ? UNKNOWN : kind === "kernel" ? KERNEL : CALM[KINDS[kind]];
 }
 
 /** The kinds that names of the page have, the unknown one last; none if all are unknown.
@@ -171,27 +174,17 @@ export function moduleOf(names, id) {
   return kindOf(names, id) === "kernel" ? "[kernel]" : moduleInName(names.texts[id]);
 }
 
-/** The colours of modules or packages: each has a place in the scheme by its name, or the next one that no heavier one has.
+/** The colours of modules or packages: the heaviest have those that are farthest apart, light ones share the pale ones.
  * @param {string[]} groups the heaviest first
  * @returns {(group: string) => Rgb} */
 export function groupColours(groups) {
-  /** @type {Map<string, number>} */
-  const slots = new Map();
-  const taken = new Set();
-  const slotOf = (/** @type {string} */ group) => {
-    let hash = 0x811c9dc5;
-    for (let i = 0; i < group.length; i++) hash = Math.imul(hash ^ group.charCodeAt(i), 0x01000193);
-    return Math.floor(shades(hash >>> 0)[0] * CALM.length);
+  const grey = new Map([["", UNKNOWN], ["[kernel]", KERNEL], ["[unknown]", UNKNOWN]]);
+  const places = new Map(groups.filter((group) => !grey.has(group)).map((group, n) => [group, n]));
+  const half = CALM.length / 2;
+  return (group) => {
+    const n = places.get(group) ?? half;
+    return grey.get(group) ?? CALM[n < half ? n : half + (n % half)];
   };
-  for (const group of groups) {
-    if (!group || taken.size === 2 * CALM.length) continue;
-    const first = taken.size < CALM.length ? 0 : CALM.length;
-    let slot = slotOf(group);
-    while (taken.has(first + slot)) slot = (slot + 1) % CALM.length;
-    taken.add(first + slot);
-    slots.set(group, first + slot);
-  }
-  return (group) => (group ? calm(slots.get(group) ?? CALM.length + slotOf(group)) : UNKNOWN);
 }
 
 /** The library, file, crate or package that a name tells of, as fg-diff reads it; "" if none.

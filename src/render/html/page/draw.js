@@ -5,6 +5,7 @@
 
 import { inkOn, partsOf, pixelOf } from "./colour.js";
 import { ROW, eachVisible } from "./layout.js";
+import { NarrowRow } from "./narrow.js";
 import { shorterForms } from "./short.js";
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
@@ -73,7 +74,6 @@ function fitted(context, text, room, cutStart) {
 export function draw(model, { context, width, height, scroll, hover, selected }) {
   const { names, scene, theme } = model;
   const surface = new Surface(context, width, height, theme.back);
-  const run = pixelOf(theme.run);
   context.font = FONT;
   context.textBaseline = "middle";
   context.direction = "ltr";
@@ -81,6 +81,8 @@ export function draw(model, { context, width, height, scroll, hover, selected })
   const outlined = [];
   /** @type {[string, number, number, number, string][]} */
   const words = [];
+  /** @type {{ name: string, at: number }[]} the last name of each row that was cut, and its words */
+  const cut = [];
   // The same function lights up wherever it is.
   const alike = hover ? scene.parts[hover.part]?.tree.name[hover.node] : -1;
   const { left: edge } = scene;
@@ -101,8 +103,20 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       const pixel = dim < 1 ? surface.faded(colour.pixel, dim) : colour.pixel;
       surface.box(left, right - (w > 3 ? 1 : 0), y, pixel);
       if (right - left > LEAST_LABELLED) {
-        const text = labelled(context, signOf(model, part, node), names.show(part.tree.name[node]), right - left - 2 * PAD, model.about.cutStart);
+        const name = names.show(part.tree.name[node]);
+        const text = labelled(context, signOf(model, part, node), name, right - left - 2 * PAD, model.about.cutStart);
         if (text) words.push([text, left + PAD, y + ROW / 2, right - left - PAD, dim < 1 ? inkOn(partsOf(pixel)) : colour.ink]);
+        if (text.endsWith("…")) {
+          // Names that are cut before they differ say nothing: their ends do.
+          const before = cut[row];
+          const begins = text.slice(0, -1);
+          if (before && begins && before.name !== name && before.name.startsWith(begins)) {
+            for (const [word, full] of /** @type {[[string, number, number, number, string], string][]} */ ([[words[before.at], before.name], [words[words.length - 1], name]])) {
+              word[0] = fitted(context, full, word[3] - PAD, true);
+            }
+          }
+          cut[row] = { name, at: words.length - 1 };
+        }
       }
       if (right - left > 6 && model.changes.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
       if (right - left > 6 && model.changes.isGone(part, node)) outlined.push([{ part: -2, node }, left, y, right - left]);
@@ -110,8 +124,19 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       else if (part.tree.name[node] === alike && right - left > 2) outlined.push([{ part: 0, node }, left, y, right - left]);
       if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
     };
-    eachVisible(part.tree, model.window, wide, first, last, box, (x, w, row) => surface.box(x + edge, x + edge + w, scene.top(part, row) - scroll, run));
-    for (let row = first; row <= last; row++) surface.spread(scene.top(part, row) - scroll);
+    /** @type {NarrowRow[]} */
+    const narrow = [];
+    const { ratio } = surface;
+    eachVisible(part.tree, model.window, wide, first, last, box, (node, x, w, row) => {
+      const { pixel } = model.paints.of(part, node);
+      const dim = model.paints.opacity(part, node);
+      (narrow[row] ??= new NarrowRow(surface.width)).add((x + edge) * ratio, w * ratio, dim < 1 ? surface.faded(pixel, dim) : pixel);
+    });
+    for (let row = first; row <= last; row++) {
+      const y = scene.top(part, row) - scroll;
+      if (narrow[row]) surface.fill(y, narrow[row]);
+      surface.spread(y);
+    }
   });
   surface.show();
   for (const [text, x, y, room, ink] of words) {
@@ -170,6 +195,16 @@ class Surface {
     const to = Math.min(Math.max(Math.round(right * this.ratio), from + 1), this.width);
     const line = first * this.width;
     for (let x = from; x < to; x++) this.pixels[line + x] = pixel;
+  }
+
+  /** Puts narrow frames where nothing else of their row is.
+   * @param {number} y
+   * @param {NarrowRow} narrow */
+  fill(y, narrow) {
+    const { first, end } = this.#lines(y);
+    if (end <= first) return;
+    const line = first * this.width;
+    for (let x = 0; x < this.width; x++) if (this.pixels[line + x] === this.back) this.pixels[line + x] = narrow.pixel(x, this.back);
   }
 
   /** Copies the first line of a row to all others.

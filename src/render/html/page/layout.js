@@ -6,29 +6,21 @@ import { pathTo, rowsOf } from "./tree.js";
 
 /** The height of a row, in pixels: fingers need more of it. */
 export const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 19;
-/** A frame narrower than this many pixels is part of a run. */
+/** A frame narrower than this many pixels is drawn together with those beside it. */
 const LEAST = 0.5;
 
-/** Tells of every frame in sight, and of runs of those too narrow to tell apart.
+/** Tells of every frame in sight: of those wide enough to be told apart as boxes, of all others as narrow ones, without what they call.
  * @param {Tree} tree
  * @param {Window} window
  * @param {number} pixels the width of the window
  * @param {number} firstRow
  * @param {number} lastRow
  * @param {(node: number, x: number, width: number, row: number) => void} box
- * @param {(x: number, width: number, row: number) => void} run */
-export function eachVisible({ n, depth, end, parent, own, width }, { from, to }, pixels, firstRow, lastRow, box, run) {
+ * @param {(node: number, x: number, width: number, row: number) => void} narrow */
+export function eachVisible({ n, depth, end, parent, own, width }, { from, to }, pixels, firstRow, lastRow, box, narrow) {
   const scale = pixels / (to - from);
   const least = LEAST / scale;
-  const rows = lastRow + 2;
-  const start = new Float64Array(rows + 1);
-  const runFrom = new Float64Array(rows + 1);
-  const runTo = new Float64Array(rows + 1).fill(-1);
-  const endRun = (/** @type {number} */ row) => {
-    if (runTo[row] < 0) return;
-    run((runFrom[row] - from) * scale, Math.max((runTo[row] - runFrom[row]) * scale, LEAST), row);
-    runTo[row] = -1;
-  };
+  const start = new Float64Array(lastRow + 3);
   for (let i = 0; i < n; ) {
     const row = depth[i];
     const w = width[i];
@@ -43,24 +35,14 @@ export function eachVisible({ n, depth, end, parent, own, width }, { from, to },
       continue;
     }
     if (w < least) {
-      if (row >= firstRow) {
-        if (runTo[row] < 0 || x - runTo[row] > least) {
-          endRun(row);
-          runFrom[row] = x;
-        }
-        runTo[row] = x + w;
-      }
+      if (row >= firstRow) narrow(i, (x - from) * scale, w * scale, row);
       i = end[i];
       continue;
     }
-    if (row >= firstRow) {
-      if (runTo[row] >= 0) endRun(row);
-      box(i, (x - from) * scale, w * scale, row);
-    }
+    if (row >= firstRow) box(i, (x - from) * scale, w * scale, row);
     start[row + 1] = x + own[i];
     i = row >= lastRow ? end[i] : i + 1;
   }
-  for (let row = firstRow; row <= lastRow; row++) endRun(row);
 }
 
 /** The position at which a node begins, in weights.

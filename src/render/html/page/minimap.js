@@ -99,7 +99,8 @@ export class Minimap {
       if (row > most) most = row;
     };
     const all = { from: 0, to: main.width[0] || 1 };
-    eachVisible(main, all, width, 0, MOST_ROWS, (_, x, w, row) => note(x, w, row), note);
+    const one = (/** @type {number} */ _, /** @type {number} */ x, /** @type {number} */ w, /** @type {number} */ row) => note(x, w, row);
+    eachVisible(main, all, width, 0, MOST_ROWS, one, one);
     if (marks) this.#findTicks(found, width);
     context.fillStyle = theme.run;
     for (let x = 0; x < width; x++) {

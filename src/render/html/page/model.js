@@ -13,6 +13,8 @@ import { ROW, Scene, startOf } from "./layout.js";
 import { Memo } from "./memo.js";
 import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
+import { changed } from "./merge.js";
+import { mergedPools, poolsOf } from "./pools.js";
 import { refined, remaining } from "./refine.js";
 import { matching, measure } from "./search.js";
 import { atOnce } from "./steps.js";
@@ -56,6 +58,10 @@ export class Model {
     /** The pixels beside the frames of a chart, where its lanes have their names, and those for its time. */
     this.gutter = { left: 0, right: 0 };
     this.columns = 0;
+    /** @type {import("./pools.js").Pool[]} */
+    this.pools = [];
+    /** @type {import("./pools.js").Pool[]} those whose threads are one */
+    this.merged = [];
     /** The tree of the chosen threads and times. */
     this.base = this.whole;
     /** @type {import("./time_order.js").Chart | null} the chart that is drawn */
@@ -102,11 +108,18 @@ export class Model {
     let problem = "";
     const failed = (/** @type {unknown} */ error) => (problem ||= String(error instanceof Error ? error.message : error));
     const base = yield* memo.getting("base", [state.threads.join("\n"), JSON.stringify(times && state.ranges)], () => chosenOf(from, state));
+    const pools = memo.get("pools", [whole], () => poolsOf(from.threads, whole, names));
+    const merged = mergedPools(pools, state.pools);
     const differs = times !== null && state.ranges.length > 1;
     const about = differs ? memo.get("comparing", [], () => ({ ...given, differential: true })) : given;
-    let refinedTree = base;
+    const pooled = merged.length ? yield* memo.getting("pooled", [base, state.pools], () => {
+      const renamed = Uint32Array.from(names.texts.keys());
+      for (const { name, ids } of merged) for (const id of ids) renamed[id] = names.intern(name, id);
+      return changed(base, names, { renamed });
+    }) : base;
+    let refinedTree = pooled;
     try {
-      refinedTree = yield* memo.getting("refined", [base, JSON.stringify(state.chips)], () => refined(base, names, state.chips));
+      refinedTree = yield* memo.getting("refined", [pooled, JSON.stringify(state.chips)], () => refined(pooled, names, state.chips));
     } catch (error) {
       failed(error);
     }
@@ -152,7 +165,7 @@ export class Model {
     const heats = yield* memo.getting("heats", [tree, inSight], () => heatsOf(tree, inSight, names));
     if (about.differential) yield* memo.getting("functions", [tree], () => functions(tree, names.texts.length));
     for (const part of parts) if (!chart) yield* setWidthsOnce(part.tree, state.widths);
-    Object.assign(this, from === this ? {} : from, { state, problem, about, base, refined: refinedTree, marks, found, tree, heats, threadWeights, chart, outline, parts, moved: null });
+    Object.assign(this, from === this ? {} : from, { state, problem, about, base, pools, merged, refined: refinedTree, marks, found, tree, heats, threadWeights, chart, outline, parts, moved: null });
     this.main = parts.at(-1)?.tree ?? tree;
     this.zoomed = find(this.main, names, state.zoom);
     this.place();

@@ -6,6 +6,7 @@
 import { expression, ignoresCase } from "./expression.js";
 import { withoutLine } from "./lines.js";
 import { changed } from "./merge.js";
+import { renamingOf } from "./pools.js";
 import { matching } from "./search.js";
 import { rangeKey } from "./state.js";
 import { withoutTemplates } from "./templates.js";
@@ -145,21 +146,23 @@ export function* refined(tree, names, chips) {
  * @param {string} focused an expression of the search that hides the rest
  * @param {[number, number][]} [ranges] of time: one that is kept, or two that are compared
  * @param {boolean} [shares] shares are compared, not weights
+ * @param {import("./pools.js").Pool[]} [pools] those that are merged
  * @returns {string} */
-export function command(chips, threads, focused, ranges = [], shares = true) {
+export function command(chips, threads, focused, ranges = [], shares = true, pools = []) {
   if (ranges.length > 1) {
     const [before, after] = ranges;
     const options = shares ? "-n" : "--absolute";
-    if (!chips.length && !threads.length && !focused) {
+    if (!chips.length && !threads.length && !focused && !pools.length) {
       return `fg-diff ${options} --before-time ${rangeKey(before)} --after-time ${rangeKey(after)} RECORDING`;
     }
-    const [one, other] = [before, after].map((range) => `<(${command(chips, threads, focused, [range])})`);
+    const [one, other] = [before, after].map((range) => `<(${command(chips, threads, focused, [range], shares, pools)})`);
     return `fg-diff ${options} ${one} ${other}`;
   }
   const words = ["fg-filter"];
   for (const range of ranges) words.push("--time", rangeKey(range));
   for (const { option, path } of threads) if (!path && option) words.push("--label", option);
   for (const { path, isLabel } of threads) if (path) words.push("-e", keepingCase(`${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`));
+  for (const { name } of pools) words.push("--rename", renamingOf(literally(name), name));
   for (const { op, value } of chips) words.push("--" + op, value);
   if (focused) words.push("--focus", focused);
   if (words.length === 1) words.push("-e", "");

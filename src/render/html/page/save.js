@@ -4,9 +4,11 @@
 /** @import { Model } from "./model.js" */
 
 import { weightText } from "./describe.js";
+import { css, partsOf, pixelOf } from "./colour.js";
 import { copy, download } from "./dom.js";
 import { draw } from "./draw.js";
 import { ROW, eachVisible } from "./layout.js";
+import { NarrowRow } from "./narrow.js";
 import { isStack, pathTo } from "./tree.js";
 
 /** No browser draws larger canvases. */
@@ -102,6 +104,9 @@ function drawing({ model, stage }) {
   for (const part of scene.parts) {
     const { first, last } = scene.rowsBetween(part, 0, scene.height);
     const room = width - scene.left - scene.right;
+    const back = pixelOf(model.theme.back);
+    /** @type {NarrowRow[]} */
+    const narrow = [];
     eachVisible(part.tree, window, room, first, last, (node, x, w, row) => {
       if (node > 0 && part.tree.name[node] === names.all) return;
       const left = Math.max(x, 0) + scene.left;
@@ -114,8 +119,14 @@ function drawing({ model, stage }) {
       const text = label && `<text x="${(left + 4).toFixed(1)}" y="${y + 13}" fill="${ink}">${inXml(label)}</text>`;
       const title = inXml(`${name} (${weightText(model, part.tree, node)})`);
       boxes.push(`<g><title>${title}</title><rect x="${left.toFixed(2)}" y="${y}" width="${Math.max(wide - (wide > 3 ? 1 : 0), 0.3).toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>${text}</g>`);
-    }, (x, w, row) => {
-      boxes.push(`<rect x="${(x + scene.left).toFixed(2)}" y="${scene.top(part, row)}" width="${w.toFixed(2)}" height="${ROW - 1}" fill="${model.theme.run}"/>`);
+    }, (node, x, w, row) => (narrow[row] ??= new NarrowRow(Math.ceil(room))).add(x, w, model.paints.of(part, node).pixel));
+    narrow.forEach((one, row) => {
+      for (let k = 0; k < one.covered.length; k++) {
+        const pixel = one.pixel(k, back);
+        const from = k;
+        while (k + 1 < one.covered.length && one.pixel(k + 1, back) === pixel) k++;
+        if (pixel !== back) boxes.push(`<rect x="${from + scene.left}" y="${scene.top(part, row)}" width="${k + 1 - from}" height="${ROW - 1}" fill="${css(partsOf(pixel))}"/>`);
+      }
     });
   }
   const size = `width="${width}" height="${scene.height}"`;

@@ -17,7 +17,7 @@ export function* initial(profile) {
   return {
     view: about.icicle ? "icicle" : "flame", value: "",
     zoom: [], query: "", matchCase: false, only: false, chips: [], threads: [], focus: "",
-    ranges: [], span: null, heat: false, lanes: [],
+    ranges: [], span: null, heat: false, lanes: [], pools: "",
     order: "name", fold: false, theme: "", colour: yield* usualColouring(profile),
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
@@ -39,6 +39,7 @@ export function toHash(state, usual) {
   for (const range of state.ranges) say("time", rangeKey(range));
   if (state.span) say("span", rangeKey(state.span));
   if (state.heat) say("heat", "1");
+  if (state.pools) say("pools", state.pools);
   for (const lane of state.lanes) say("lane", lane);
   if (state.focus) say("of", state.focus);
   if (state.order !== usual.order) say("order", state.order);
@@ -105,6 +106,7 @@ export function fromHash(hash, usual) {
     } else if (key === "time" && state.ranges.length < 2) state.ranges.push(...rangesIn(value));
     else if (key === "span") state.span = rangesIn(value)[0] ?? null;
     else if (key === "heat") state.heat = value === "1";
+    else if (key === "pools") state.pools = value === "all" || value === "none" ? value : "";
     else if (key === "lane") state.lanes.push(value);
     else if (key === "in") state.threads.push(value);
     else if (key === "of") state.focus = value;

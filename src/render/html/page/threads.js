@@ -81,6 +81,8 @@ export class Threads {
     this.kind = this.areTimed ? "none" : thread ? "threads" : this.label ? "label" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
     /** The number of each node's thread; 0 is none. */
     this.of = new Uint32Array(this.kind === "none" ? 0 : whole.n);
+    /** True if stacks begin with frames that name threads. */
+    this.haveFrames = Boolean(thread) || (!this.label && kindOfRoots(about, names, whole) !== "none");
     /** @type {Map<string, number>} the number of the thread of each key */
     this.numbers = new Map();
     /** @type {Thread[]} the heaviest first */

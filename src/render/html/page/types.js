@@ -140,6 +140,7 @@
  * @property {[number, number][]} ranges of time, in seconds; two are before and after
  * @property {[number, number] | null} span the seconds that the time line shows; null is all
  * @property {boolean} heat the time line is a heat map
+ * @property {string} pools "all" merges the threads of each pool, "none" of none, "" those of large ones
  * @property {string[]} lanes keys of the lanes of the chart that are opened, or closed if they were open
  * @property {string} sort the table's column, with "-" before it for the smallest first
  */
