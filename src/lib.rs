@@ -72,6 +72,8 @@
     allow(dead_code, unused_imports)
 )]
 
+#[cfg(all(unix, any(feature = "cli", feature = "perf-data")))]
+mod abandoned;
 #[cfg(feature = "perf-data")]
 mod allocation_trigger;
 pub(crate) mod bytes;

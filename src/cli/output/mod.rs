@@ -5,13 +5,13 @@
 //! - **Standard output, devices, pipes** are written as the results come; what was written stays.
 //!   `/dev/stdout` is standard output, also where that is a file. On a terminal, folded text shows control
 //!   characters instead of sending them: names may be escape sequences.
-//! - **A file** is written under a temporary name in its folder (`.fg-` and six letters) and renamed
+//! - **A file** is written under a temporary name in its folder (`.fg-output-` and six letters) and renamed
 //!   when it is complete. Until then, and after any error, the old file is there as it was.
 //! - **Several outputs** of a run are renamed after all of them are complete. If the system fails to
 //!   rename a later one, the earlier ones are put back.
 //! - **Signals**: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU and SIGABRT remove the temporary names before
 //!   they end a program, and wait while files are renamed; so does the end of the memory. SIGKILL and a power cut leave the temporary
-//!   name, and of several outputs perhaps only the first.
+//!   name, which the next output in that folder removes, and of several outputs perhaps only the first.
 //! - **The disk**: a file is synced before it is renamed, so that after a power cut the old file is
 //!   there or the new one, never an empty one. Its folder is not synced.
 //! - **Mode**: a new file has mode 0666 less the umask. A file that is replaced keeps its permission

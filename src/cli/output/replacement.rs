@@ -8,10 +8,12 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::destination::Destination;
 #[cfg(unix)]
+use crate::abandoned;
+#[cfg(unix)]
 use crate::temporary::{Hold, TemporaryName};
 
-/// The beginning of temporary names, for those who find one after a power cut.
-const PREFIX: &str = ".fg-";
+/// The beginning of temporary names; the next output in the same folder removes what a killed program left.
+const PREFIX: &str = ".fg-output-";
 
 /// A file that is written under a temporary name beside its place.
 #[derive(Debug)]
@@ -34,8 +36,10 @@ impl Replacement {
         {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(destination.first_mode()));
+            abandoned::clear(destination.folder(), PREFIX);
             let _hold = Hold::new();
             let file = builder.tempfile_in(destination.folder())?;
+            abandoned::hold(file.as_file());
             Ok(Replacement { _name: TemporaryName::note(file.path()), file, destination })
         }
         #[cfg(not(unix))]

@@ -1,4 +1,5 @@
-//! Files that are unpacked for as long as a program reads them.
+//! Files that are unpacked for as long as a program reads them. A folder that a killed program left is removed by
+//! the next one.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+#[cfg(unix)]
+use crate::abandoned;
 #[cfg(unix)]
 use crate::temporary::{Hold, TemporaryName};
 
@@ -16,6 +19,9 @@ pub(super) struct Unpacked {
     /// Of the folder and of all in it. They are forgotten after the folder is gone.
     #[cfg(unix)]
     names: Vec<TemporaryName>,
+    /// The folder, open: it has an owner.
+    #[cfg(unix)]
+    _owned: File,
 }
 
 impl Unpacked {
@@ -25,11 +31,19 @@ impl Unpacked {
     /// The system's.
     pub fn new(prefix: &str) -> io::Result<Unpacked> {
         #[cfg(unix)]
+        abandoned::clear(&std::env::temp_dir(), prefix);
+        #[cfg(unix)]
         let _hold = Hold::new();
         let folder = tempfile::Builder::new().prefix(prefix).tempdir()?;
         Ok(Unpacked {
             #[cfg(unix)]
             names: vec![TemporaryName::note(folder.path())],
+            #[cfg(unix)]
+            _owned: {
+                let owned = File::open(folder.path())?;
+                abandoned::hold(&owned);
+                owned
+            },
             folder,
         })
     }
