@@ -86,6 +86,7 @@ pub fn collapse_members(
         refusal: None,
         programs: Programs::default(),
     };
+    recordings.programs.count(&input);
     let mut parts = Vec::new();
     recordings.read(input, 1, &mut parts, sink, &mut report)?;
     let Recordings { found, left_out, refusal, programs, .. } = recordings;

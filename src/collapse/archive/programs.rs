@@ -12,12 +12,21 @@ use std::path::Path;
 use super::Options;
 use super::unpacked::Unpacked;
 use crate::error::{Error, Position, Result, some_of};
-use crate::input::Input;
+use crate::input::{Input, StoredBytes};
 use crate::symbolize::bundle::{CACHE, LARGEST, cached_place, place_by_path};
+
+/// Programs shrink to a tenth of their size at most, without holes: more than that of zeros would only fill the disk.
+const RATIO: u64 = 32;
+/// The bytes that are unpacked at once.
+const PIECE: u64 = 1 << 20;
+/// The bytes that any archive may unpack to.
+const ANY: u64 = 16 << 20;
 
 /// The programs of an archive.
 #[derive(Default)]
 pub(super) struct Programs {
+    /// The bytes of the archive that were read.
+    stored: StoredBytes,
     folder: Option<Unpacked>,
     is_bundle: bool,
     /// The number of files, and of those behind the first recording.
@@ -29,6 +38,11 @@ pub(super) struct Programs {
 }
 
 impl Programs {
+    /// Counts the bytes of the archive itself by this.
+    pub fn count(&mut self, archive: &Input) {
+        self.stored = archive.stored();
+    }
+
     /// Returns true if there were none.
     pub fn is_empty(&self) -> bool {
         self.files == 0
@@ -74,8 +88,17 @@ impl Programs {
             none => none.insert(Unpacked::new("fg-bundle-").map_err(failed)?),
         };
         let Some(mut file) = folder.create(place).map_err(failed)? else { return Ok(()) };
-        let left = LARGEST - self.bytes;
-        let copied = io::copy(&mut input.into_reader().take(left + 1), &mut file).map_err(failed)?;
+        let mut reader = input.into_reader();
+        let mut copied = 0;
+        // The archive is read as the program is unpacked: the room grows with it.
+        while copied <= left(&self.stored, self.bytes) {
+            let piece = io::copy(&mut (&mut reader).take(PIECE), &mut file).map_err(failed)?;
+            copied += piece;
+            if piece < PIECE {
+                break;
+            }
+        }
+        let left = left(&self.stored, self.bytes);
         if copied > left {
             fs::remove_file(folder.path().join(place)).map_err(failed)?;
             self.too_large.push(member.to_owned());
@@ -98,12 +121,18 @@ impl Programs {
         if !self.too_large.is_empty() {
             let gigabytes = LARGEST >> 30;
             notes.push(format!(
-                "the archive's programs are larger than {gigabytes} GB; left out: {}",
+                "the archive's programs are larger than {gigabytes} GB, or than {RATIO} times the archive; left out: {}; \
+                 unpack it, and name its folder with --symfs",
                 some_of(&self.too_large)
             ));
         }
         notes
     }
+}
+
+/// The bytes that programs may still take, of an archive of which so much was read.
+fn left(stored: &StoredBytes, unpacked: u64) -> u64 {
+    LARGEST.min(ANY + RATIO * stored.get()).saturating_sub(unpacked)
 }
 
 /// Returns true for a program or library, and for a file in which a process has described code it made.
@@ -163,10 +192,28 @@ mod tests {
         assert!(!folder.exists());
     }
 
+    /// A bundle of a hundred kilobytes wrote hundreds of megabytes to the folder for temporary files.
+    #[test]
+    fn a_small_archive_fills_no_disk() {
+        use std::io::Write;
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        packed.write_all(&tar(&[(PLACE, &vec![0; 3 * ANY as usize])])).unwrap();
+        let packed = packed.finish().unwrap();
+        let archive = Input::new("a.tar.gz", Box::new(io::Cursor::new(packed.clone()))).unwrap();
+        let mut programs = Programs::default();
+        programs.count(&archive);
+        let mut members = crate::collapse::kit::archive::Members::new(archive);
+        let (member, input) = members.next().unwrap().unwrap();
+        assert!(programs.take(&member, input, &Options::default()).unwrap().is_none());
+        assert!(ANY + RATIO * (packed.len() as u64) < 2 * ANY, "{}", packed.len());
+        assert!(programs.bytes == 0 && !programs.symfs().unwrap().join(PLACE).exists());
+        assert!(programs.notes()[0].contains("than 32 times the archive"), "{:?}", programs.notes());
+    }
+
     #[test]
     fn what_is_not_used_is_told() {
         let (mut programs, options) = (Programs::default(), Options::default());
-        programs.bytes = LARGEST - 4;
+        programs.bytes = ANY - 4;
         assert!(taken(&mut programs, PLACE, b"12345", &options));
         assert!(!programs.symfs().unwrap().join(PLACE).exists(), "one byte too many");
         assert!(programs.notes()[0].contains(PLACE), "{:?}", programs.notes());
