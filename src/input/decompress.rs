@@ -29,9 +29,8 @@ const MAX_LAYERS: usize = 4;
 /// The first bytes of the decompressed input, the whole of what follows them, and true if these are
 /// not the bytes on the disk.
 pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>, bool)> {
-    let mut head = Vec::new();
     for layer in 0..=MAX_LAYERS {
-        head = read_head(&mut *reader)?;
+        let head = read_head(&mut *reader)?;
         let whole = |head: Vec<u8>, rest| BufReader::with_capacity(HEAD, Cursor::new(head).chain(rest));
         reader = if head.starts_with(GZIP) {
             let inner = flate2::bufread::MultiGzDecoder::new(whole(head, reader));
@@ -54,10 +53,11 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
         } else {
             return Ok((head, reader, layer > 0));
         };
-        head = Vec::new();
     }
-    let found = format!("{head:02x?}");
-    Err(Error::malformed(format!("at most {MAX_LAYERS} layers of compression"), found.as_bytes()))
+    Err(Error::malformed(
+        format!("a file compressed at most {MAX_LAYERS} times"),
+        b"one compressed more often",
+    ))
 }
 
 /// The first [`HEAD`] bytes, or all of fewer. Most inputs are small: memory for more of them is not touched.

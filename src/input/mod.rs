@@ -24,6 +24,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Position, Result};
@@ -304,6 +305,33 @@ pub struct Input {
     live: bool,
     /// The bytes so far, if they may have to be read once more.
     kept: Kept,
+    stored: StoredBytes,
+}
+
+/// The number of bytes that were read of an input as it is stored, compressed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoredBytes(Arc<AtomicU64>);
+
+impl StoredBytes {
+    /// The number so far.
+    #[cfg(feature = "perf-data")]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A reader that counts what it gives.
+struct Counted {
+    reader: Box<dyn Read + Send>,
+    bytes: StoredBytes,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes.0.fetch_add(read as u64, Relaxed);
+        Ok(read)
+    }
 }
 
 impl Input {
@@ -313,6 +341,8 @@ impl Input {
     /// The reader's, while the first bytes are read.
     pub fn new(name: impl Into<Arc<str>>, reader: Box<dyn Read + Send>) -> Result<Input> {
         let name = name.into();
+        let stored = StoredBytes::default();
+        let reader = Box::new(Counted { reader, bytes: stored.clone() });
         let (head, rest, compressed) =
             decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
         Ok(Input {
@@ -324,6 +354,7 @@ impl Input {
             folder: None,
             live: false,
             kept: Kept::default(),
+            stored,
         })
     }
 
@@ -339,6 +370,7 @@ impl Input {
             folder: None,
             live: true,
             kept: Kept::default(),
+            stored: StoredBytes::default(),
         }
     }
 
@@ -361,6 +393,12 @@ impl Input {
     /// The bytes that are kept for another reading: whoever knows that there will be none releases them.
     pub(crate) fn kept(&self) -> Kept {
         self.kept.clone()
+    }
+
+    /// The count of the bytes as they are stored, which goes on while the input is read.
+    #[cfg(feature = "perf-data")]
+    pub(crate) fn stored(&self) -> StoredBytes {
+        self.stored.clone()
     }
 
     /// The rest as blocks of about `size` bytes.
@@ -551,6 +589,16 @@ mod tests {
         assert_eq!(read(zstd(&text)).unwrap(), text);
         assert_eq!(read(zstd(&gzip(&text))).unwrap(), text);
         assert_eq!(read(Vec::new()).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_file_of_sixty_layers_says_so() {
+        let sixty = (0..60).fold(b"main 1\n".to_vec(), |bytes, _| gzip(&bytes));
+        let error = read(sixty).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "test: expected a file compressed at most 4 times, found \"one compressed more often\""
+        );
     }
 
     #[test]
