@@ -12,7 +12,7 @@ use super::elf::string_at;
 use super::image::Image;
 use super::opening::read_text;
 use super::owned::Owners;
-use super::path::path_of;
+use super::path::{below_root, path_of};
 use super::symbols;
 use crate::input::lines;
 use crate::number::hex;
@@ -201,7 +201,7 @@ impl Search {
         let recorded = path_of(recorded);
         let recorded = recorded.parent().into_iter().flat_map(Path::components);
         let recorded: PathBuf = recorded.filter(|c| matches!(c, Component::Normal(_))).collect();
-        let below = self.debug_dirs.iter().map(|debug| self.in_symfs(debug).join(&recorded));
+        let below = self.debug_dirs.iter().map(|debug| self.in_symfs(&debug.join(&recorded)));
         let places = [directory.to_owned(), directory.join(".debug")].into_iter().chain(below);
         // Beside a program in a folder of everybody's, anybody may have put such a file.
         let owners = Owners::default().and_of_file(&main.path);
@@ -235,24 +235,22 @@ impl Search {
             name.push(".debug");
             name
         });
-        self.debug_dirs.iter().filter_map(move |debug| Some(self.in_symfs(debug).join(inside.as_ref()?)))
+        self.debug_dirs.iter().filter_map(move |debug| Some(self.in_symfs(&debug.join(inside.as_ref()?))))
     }
 
     /// The files of a build id in the caches: `elf`, `debug`, `kallsyms`, `vdso`.
     pub(super) fn cached(&self, build_id: &[u8], what: &str) -> impl Iterator<Item = PathBuf> {
         let inside = by_build_id(build_id).map(|path| Path::new(".build-id").join(path).join(what));
-        self.caches.iter().filter_map(move |cache| Some(cache.join(inside.as_ref()?)))
+        let in_cache = move |cache: &PathBuf| match self.symfs.as_ref() == Some(cache) {
+            true => Some(self.in_symfs(inside.as_ref()?)),
+            false => Some(cache.join(inside.as_ref()?)),
+        };
+        self.caches.iter().filter_map(in_cache)
     }
 
     /// A path of the recorded system.
-    pub(super) fn in_symfs(&self, path: &Path) -> PathBuf {
-        match &self.symfs {
-            None => path.to_owned(),
-            Some(root) => {
-                let inside = path.components().filter(|c| matches!(c, Component::Normal(_)));
-                root.join(inside.collect::<PathBuf>())
-            }
-        }
+    pub(crate) fn in_symfs(&self, path: &Path) -> PathBuf {
+        self.symfs.as_ref().map_or_else(|| path.to_owned(), |root| below_root(root, path))
     }
 }
 

@@ -220,7 +220,7 @@ impl<'a> Namer<'a> {
 
     /// The paths at which a file of the recorded system may be.
     fn places_of(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
-        let below = self.search.symfs.as_ref().map(|root| root.join(path.strip_prefix("/").unwrap_or(path)));
+        let below = self.search.symfs.is_some().then(|| self.search.in_symfs(path));
         below.into_iter().chain([path.to_owned()])
     }
 }
