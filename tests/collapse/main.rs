@@ -18,6 +18,7 @@ mod oracle;
 mod order;
 mod perf_script;
 mod program;
+mod protobuf_fields;
 #[path = "../common/recordings.rs"]
 mod recordings;
 mod rename;
@@ -28,6 +29,7 @@ mod stated;
 mod truncation;
 mod values;
 mod whitespace;
+mod xml_attributes;
 
 use fg_tools::collapse::{Options, Report, collapse, registry};
 use fg_tools::folded::StackTable;
