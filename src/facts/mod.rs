@@ -332,7 +332,7 @@ mod tests {
         for (warning, shown) in [
             ("no symbols in /home/anna smith/lib.so, 3 frames", "no symbols in lib.so, 3 frames"),
             ("/home/anna maria smith/lib a.so and /usr/lib/b.so", "lib a.so and b.so"),
-            ("perf of \"/home/anna smith/x.data\" lost 3", "perf of x.data\" lost 3"),
+            ("perf of \"/home/anna smith/x.data\" lost 3", "perf of \"x.data\" lost 3"),
             ("1 and/or 2 are lost", "1 and/or 2 are lost"),
         ] {
             assert_eq!(without_paths(warning), shown);
