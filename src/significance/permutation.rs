@@ -187,7 +187,8 @@ mod tests {
             for run in 1..2 * side {
                 let before = divisions.iter().filter(|chosen| chosen.contains(&run)).count();
                 let share = before as f64 / divisions.len() as f64;
-                assert!((0.44..0.56).contains(&share), "run {run} of {side} a side: {share}");
+                // Five deviations of a thousand throws.
+                assert!((0.42..0.58).contains(&share), "run {run} of {side} a side: {share}");
             }
             assert_eq!(divisions, Divisions::of(2 * side, side).chosen().collect::<Vec<_>>());
         }
