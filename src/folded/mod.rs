@@ -42,6 +42,7 @@ mod place;
 mod reader;
 mod replay_buffer;
 mod sort;
+#[cfg(feature = "diff")]
 mod stack_list;
 mod table;
 mod visitor;
@@ -65,7 +66,9 @@ pub use place::{Kind, Place, Places};
 pub(crate) use reader::{Header, guess_columns, settle_columns};
 pub use reader::{Lines, NotUnderstood};
 pub(crate) use replay_buffer::Rereadable;
+#[cfg(feature = "diff")]
 pub(crate) use stack_list::{Cursor, StackList};
+#[cfg(feature = "diff")]
 pub(crate) use table::NameList;
 pub use table::{Batch, StackTable};
 pub use visitor::{ForkedVisitor, Frame, Known, Order, Rewrite, Visitor, WalkSummary};

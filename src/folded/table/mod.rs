@@ -85,8 +85,10 @@ impl<T: Copy> Runs<T> {
 }
 
 /// The names of a table, by the numbers of their frames.
+#[cfg(feature = "diff")]
 pub(crate) struct NameList(Runs<u8>);
 
+#[cfg(feature = "diff")]
 impl NameList {
     /// The name of a frame without its place.
     pub(crate) fn name(&self, frame: FrameId) -> &[u8] {
@@ -94,6 +96,7 @@ impl NameList {
     }
 }
 
+#[cfg(feature = "diff")]
 impl std::fmt::Debug for NameList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} names", self.0.len())
@@ -102,6 +105,7 @@ impl std::fmt::Debug for NameList {
 
 impl StackTable {
     /// A copy of the names.
+    #[cfg(feature = "diff")]
     pub(crate) fn name_list(&self) -> NameList {
         NameList(Runs { values: self.names.values.clone(), ends: self.names.ends.clone() })
     }

@@ -43,6 +43,7 @@ impl StackTable {
     ///
     /// # Errors
     /// Those of `each`, and of a stack that is too long as text.
+    #[cfg(feature = "diff")]
     pub(crate) fn for_each_frames(
         &self,
         each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
