@@ -19,7 +19,7 @@ fn ask(bytes: &[u8], beside: &Path) {
     }
 }
 
-fn ask_object(object: &Object) {
+pub fn ask_object(object: &Object) {
     let symbolizer = Symbolizer::new(object, RAW);
     let mut frames = Vec::new();
     let text = object.section(b".text").map_or(0x1000..0x1100, |text| text.svma);

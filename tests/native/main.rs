@@ -12,6 +12,7 @@ mod objects;
 mod search;
 #[path = "../common/skip.rs"]
 mod skip;
+mod storm;
 mod tools;
 
 use std::path::{Path, PathBuf};
