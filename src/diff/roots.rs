@@ -10,6 +10,8 @@ use crate::profile::Facts;
 
 /// The most roots of a side. A program that names more threads than that is compared as it is.
 const MOST: usize = 256;
+/// The most bytes of them. A frame may have a name of megabytes.
+const MOST_BYTES: usize = 1 << 20;
 /// The length of a program's name in the kernel: longer ones are cut.
 const NAME: usize = 15;
 
@@ -20,7 +22,9 @@ pub(crate) struct Roots {
     starts: BTreeSet<Vec<u8>>,
     /// The start of the stack before.
     last: Vec<u8>,
-    /// There are more than [`MOST`].
+    /// The bytes of the starts.
+    bytes: usize,
+    /// There are more than [`MOST`], or they take more than [`MOST_BYTES`].
     are_many: bool,
 }
 
@@ -48,8 +52,10 @@ impl Roots {
         self.last.clear();
         self.last.extend_from_slice(start);
         if !self.are_many && !self.starts.contains(start) {
-            self.are_many = self.starts.len() == MOST;
+            let bytes = self.bytes + start.len();
+            self.are_many = self.starts.len() == MOST || bytes > MOST_BYTES;
             if !self.are_many {
+                self.bytes = bytes;
                 self.starts.insert(start.to_vec());
             }
         }
