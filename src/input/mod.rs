@@ -305,6 +305,7 @@ pub struct Input {
     live: bool,
     /// The bytes so far, if they may have to be read once more.
     kept: Kept,
+    #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
     stored: StoredBytes,
 }
 
