@@ -24,6 +24,14 @@ const JOBS: &[(&str, &str)] = &[
     ("go", "go version && go tool pprof -h 2>&1 | grep -q usage"),
     ("dump_gcov", DUMP_GCOV),
     ("gcc 12 to 15", GCC),
+    ("java", JAVA),
+    ("luajit", "echo 'for i = 1, 1e7 do end' >a.lua && luajit -jp=G,out a.lua && test -s out"),
+    (
+        "node",
+        "echo 'for (let i = 0; i < 1e7; i++);' >a.js && node --cpu-prof --cpu-prof-name=a a.js && test -s a",
+    ),
+    ("php with xdebug", "php -v && php -m | grep -qx xdebug || { echo 'no extension xdebug'; false; }"),
+    ("rbspy", RBSPY),
     ("llvm-profdata", "printf 'f:1:1\\n 1: 1\\n' >a.prof && llvm-profdata show --sample a.prof"),
     ("llvm-symbolizer", "echo 0x1000 | llvm-symbolizer --obj=/bin/sh --no-demangle --inlines"),
     ("nm", "nm --no-demangle -D /bin/sh >/dev/null"),
@@ -56,6 +64,11 @@ const BPFCC: &str = "sh -c 'while :; do :; done' & busy=$!; trap 'kill $busy' EX
 const BPFTRACE: &str = "sh -c 'while :; do :; done' & busy=$!; trap 'kill $busy' EXIT
     bpftrace -o text -e \"profile:hz:99 /pid == $busy/ { @[ustack] = count(); } interval:s:1 { exit(); }\" &&
     grep -q '^@\\[' text";
+const JAVA: &str = "javac -version && java -version &&
+    echo 'public class A { public static void main(String[] a) { } }' >A.java && javac A.java &&
+    java -XX:StartFlightRecording=filename=a.jfr A && test -s a.jfr";
+const RBSPY: &str = "ruby --version && rbspy --version && echo 'x = 0; 5_000_000.times { x += 1 }' >a.rb &&
+    rbspy record --silent --raw-file a.gz --file a.svg -- ruby a.rb && test -s a.gz";
 /// The interpreter itself: pyenv and its like put a script in its place.
 const PY_SPY: &str =
     "python=$(python3 -c 'import sys; print(sys.executable)') && echo \"$PYTHON_BUSY\" >job.py &&

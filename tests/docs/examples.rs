@@ -1,121 +1,57 @@
-//! The shell examples of the pages run.
+//! The shell examples of the pages run: each page in a clean folder, one command after the other.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
 
-use super::page::{Block, Page};
-use super::stand_ins::Reader;
+use super::page::{Page, pages};
+use super::reader::{Profilers, Reader};
+use super::runner::{self, Shown, commands, names};
 
-/// A process for examples that record one that runs; ended with the test.
-struct Busy(Child);
-
-impl Busy {
-    fn start() -> Busy {
-        Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
+/// Runs a command, and looks at the files it has made.
+fn run(reader: &Reader, shown: &Shown) -> bool {
+    let Shown { place, text } = shown;
+    let made = names(&reader.folder);
+    let Some(output) = runner::run(reader, shown, false) else { return false };
+    let said = String::from_utf8_lossy(&output.stderr);
+    // Recorders describe their machine, and gates and filters the recording.
+    let talks = ["fg-record", "perf ", "-v ", "--gate", ".data"].iter().any(|word| text.contains(word));
+    let complaints: Vec<&str> = said.lines().filter(|line| line.starts_with("fg-")).collect();
+    let is_notice =
+        |line: &&str| line.contains(": opened ") || line.ends_with(" are compared as one program");
+    assert!(
+        talks || complaints.iter().all(is_notice),
+        "{place}: an example should show no complaints: {complaints:?}"
+    );
+    for name in names(&reader.folder).difference(&made) {
+        let path = reader.folder.join(name);
+        if path.is_dir() {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        assert!(!bytes.is_empty(), "{place}: {name} is empty");
+        if name.ends_with(".svg") {
+            let svg = String::from_utf8(bytes).unwrap();
+            assert!(svg.contains("<title>all ("), "{place}: {name} has no root");
+            assert!(svg.matches("<title>").count() > 2, "{place}: {name} has hardly a frame");
+        }
     }
+    let hides = [">", " -o ", "--open", " check", "-p server"].iter().any(|word| text.contains(word));
+    assert!(hides || !text.starts_with("fg-") || !output.stdout.is_empty(), "{place}: no result");
+    true
 }
 
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.kill().expect("it is ours");
-        self.0.wait().expect("it ended");
-    }
-}
-
-fn names(folder: &Path) -> BTreeSet<String> {
-    fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
-}
-
-/// The reason why nothing can be recorded here, in the words of `fg-record check`.
-fn cannot_record(reader: &Reader) -> Option<String> {
-    // Tools are tried there, and the one that stands in for perf writes where it is.
-    let check = run(reader, "cd docs && fg-record check", 0);
-    let said = String::from_utf8_lossy(&check.stdout).into_owned();
-    let no = said.lines().find(|line| line.starts_with("no")).unwrap_or("fg-record check fails").to_owned();
-    (!check.status.success()).then_some(no)
-}
-
-fn run(reader: &Reader, block: &str, pid: u32) -> Output {
-    Command::new("bash")
-        .args(["-eu", "-o", "pipefail", "-c", block])
-        .current_dir(&reader.folder)
-        .env("PATH", reader.search_path())
-        .env("PID", pid.to_string())
-        .env("BROWSER", "browser")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-/// Runs the examples of a page in a folder of their own; says which were left out, and why.
+/// Runs the examples of a page.
 fn run_page(name: &str) -> Reader {
     let reader = Reader::new();
-    let cannot_record = cannot_record(&reader);
-    let busy = Busy::start();
     let page = Page::open(name);
-    let examples: Vec<&Block> = page.blocks.iter().filter(|block| block.language == "sh").collect();
-    assert!(!examples.is_empty(), "{name}: no examples");
-    let mut made = names(&reader.folder);
     let mut ran = 0;
-    for block in examples {
-        let place = format!("{name}:{}", block.line);
-        if block.text.contains("fg-record") && cannot_record.is_some() {
-            println!("skipped {place}: {}", cannot_record.as_deref().unwrap_or_default());
-            continue;
+    for block in page.blocks.iter().filter(|block| block.language == "sh") {
+        for shown in commands(name, block.line, &block.text) {
+            ran += usize::from(run(&reader, &shown));
         }
-        if block.text.contains("| jq ") && !has("jq") {
-            println!("skipped {place}: jq is not installed");
-            continue;
-        }
-        if name == "docs/tutorial.md" && (cannot_record.is_some() || !has("cc")) {
-            println!("skipped {place}: no C compiler, or nothing can be recorded here");
-            continue;
-        }
-        let output = run(&reader, &block.text, busy.0.id());
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{place}: {}\n{said}", output.status);
-        // Recorders describe their machine; the program that perf.data is of is below `server` in
-        // this folder, not in its own place.
-        let is_of_recorder =
-            |line: &str| line.starts_with("fg-record: ") || line.ends_with("were lost while recording");
-        let complaints = |line: &&str| !line.contains("--symfs") && !is_of_recorder(line);
-        let complaints: Vec<&str> = said.lines().filter(complaints).collect();
-        let quiet =
-            block.text.contains("fg-record") || block.text.contains("-v ") || block.text.contains("--gate");
-        assert!(
-            quiet || complaints.is_empty() || env::var_os("FG_REAL_PROFILERS").is_some(),
-            "{place}: an example should show no complaints: {said}"
-        );
-        let files = names(&reader.folder);
-        let new: Vec<_> = files.difference(&made).collect();
-        for name in new {
-            let path = reader.folder.join(name);
-            if path.is_dir() {
-                continue;
-            }
-            let bytes = fs::read(&path).unwrap();
-            assert!(!bytes.is_empty(), "{place}: {name} is empty");
-            if name.ends_with(".svg") {
-                let svg = String::from_utf8(bytes).unwrap();
-                assert!(svg.contains("<title>all ("), "{place}: {name} has no root");
-                assert!(svg.matches("<title>").count() > 5, "{place}: {name} has hardly a frame");
-            }
-        }
-        let shows = ![">", " -o ", "--open"].iter().any(|word| block.text.contains(word));
-        assert!(!shows || !output.stdout.is_empty() || block.text.contains("cat >"), "{place}: no result");
-        made = files;
-        ran += 1;
     }
-    println!("{name}: {ran} examples");
+    println!("{name}: {ran} commands");
     reader
-}
-
-/// Returns true if a program is installed.
-fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 #[test]
@@ -123,14 +59,40 @@ fn those_of_the_readme_run() {
     run_page("README.md");
 }
 
+/// Each row of the table of languages, in a folder of its own: what records, then what looks.
+#[test]
+fn rows_of_the_readme_run() {
+    let mut rows = 0;
+    for row in Page::open("README.md").table("Record your program") {
+        let reader = Reader::new();
+        if row[0] == "Java" {
+            let compile = Shown { place: "javac".to_owned(), text: "javac App.java".to_owned() };
+            runner::run(&reader, &compile, false);
+        }
+        let cells = row[1..].iter().flat_map(|cell| cell.split('`'));
+        let mut found = 0;
+        for text in cells.filter(|part| foreign_or_ours(part)) {
+            let place = format!("README.md, {}", row[0]);
+            if !run(&reader, &Shown { place, text: text.to_owned() }) {
+                break;
+            }
+            found += 1;
+        }
+        rows += usize::from(found > 0);
+    }
+    println!("{rows} rows");
+}
+
+/// Returns true if a part of a cell is a command, not a file or a word between.
+fn foreign_or_ours(part: &str) -> bool {
+    let program = part.split(' ').next().unwrap_or_default();
+    let known = super::stand_ins::TOOLS.iter().any(|tool| tool.name == program);
+    part.trim().contains(' ') && (known || program.starts_with("fg-"))
+}
+
 #[test]
 fn those_of_the_commands_run() {
-    let reader = run_page("docs/examples.md");
-    // A pair of files that hold the same are a profile of twice the weight.
-    let text = fs::read_to_string(reader.folder.join("merged.folded")).unwrap();
-    let stacks = text.lines().filter(|line| !line.starts_with("# "));
-    let total: u64 = stacks.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
-    assert_eq!(total, 2 * 975_951_896);
+    run_page("docs/examples.md");
 }
 
 #[test]
@@ -161,22 +123,52 @@ fn those_of_the_reference_run() {
 #[test]
 fn every_page_with_examples_is_run() {
     let source = include_str!("examples.rs");
-    for page in super::pages() {
+    for page in pages() {
         if page.blocks.iter().any(|block| block.language == "sh") {
             assert!(source.contains(&format!("\"{}\"", page.name)), "{} is not run", page.name);
         }
     }
 }
 
+/// Blocks of text hold no commands: those belong into a block that is run.
+#[test]
+fn commands_are_in_blocks_that_are_run() {
+    for page in pages() {
+        for block in page.blocks.iter().filter(|block| block.language == "text") {
+            for line in block.text.lines() {
+                let is_command =
+                    ["fg-", "scripts/", "cargo ", "perf "].iter().any(|begin| line.starts_with(begin));
+                assert!(!is_command, "{}:{}: make it a block of sh: {line}", page.name, block.line);
+            }
+        }
+    }
+}
+
+/// A command that is not run is one that a page or a help shows.
+#[test]
+fn every_exception_is_needed() {
+    let mut shown: BTreeSet<&str> = BTreeSet::new();
+    let all = super::help::examples().into_iter().chain(pages().into_iter().flat_map(|page| {
+        let blocks = page.blocks.iter().filter(|block| block.language == "sh");
+        blocks.flat_map(|block| commands(&page.name, block.line, &block.text)).collect::<Vec<_>>()
+    }));
+    for command in all {
+        shown.extend(runner::not_run(&command.text));
+    }
+    for (begin, why) in runner::NOT_RUN {
+        assert!(shown.contains(why), "no page and no help shows `{begin}` any more");
+    }
+}
+
 /// A block that begins with a prompt shows what its command prints.
 #[test]
 fn shown_output_is_the_programs() {
+    let reader = Reader::new();
     let mut shown = 0;
-    for page in super::page::pages() {
-        for block in page.blocks.iter().filter(|block| block.text.starts_with("$ fg-")) {
+    for page in pages() {
+        for block in page.blocks.iter().filter(|block| block.language == "console") {
             let (command, expected) = block.text.split_once('\n').unwrap();
-            let reader = Reader::new();
-            let output = run(&reader, command.trim_start_matches("$ "), 0);
+            let output = reader.run(command.trim_start_matches("$ "), Profilers::Real);
             let place = format!("{}:{}", page.name, block.line);
             assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{place}: {command}");
             shown += 1;

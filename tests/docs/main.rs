@@ -1,18 +1,32 @@
 //! Checks README.md and docs/: their shell examples run, their links lead somewhere, their tables
 //! are the programs' own.
 //!
-//! The examples of a page run one after the other in one folder, as a reader would type them, with
-//! the programs just built and the recordings they name. The profilers are stand-ins: each plays
-//! back a real recording of that profiler from the fixtures, so the examples run on machines
-//! where it is not installed or not allowed. `FG_REAL_PROFILERS=1 cargo test --test docs` uses
-//! the real ones where there are any.
+//! The commands of a page run one after the other in a clean folder, as a reader would type them, with
+//! the programs just built and real profilers; so do the examples of `--help`. Where a profiler is not
+//! installed or does not work, that is said, and a stand-in plays back a real recording of it. Commands
+//! that no test can run are in one table, [`runner::NOT_RUN`], with reasons.
 
 #![cfg(feature = "cli")]
 
 #[cfg(unix)]
 mod examples;
+#[cfg(unix)]
+mod help;
+#[cfg(unix)]
+mod inline;
+#[cfg(unix)]
+#[allow(dead_code)]
+#[path = "../common/installed.rs"]
+mod installed;
 mod links;
 mod page;
+#[cfg(unix)]
+mod reader;
+#[cfg(unix)]
+mod runner;
+#[cfg(unix)]
+#[path = "../common/skip.rs"]
+mod skip;
 #[cfg(unix)]
 mod stand_ins;
 
@@ -59,52 +73,6 @@ fn the_languages_of_the_readme_are_explained() {
     }
 }
 
-/// The commands of our programs in running text and tables, in backquotes.
-fn inline_commands(text: &str) -> impl Iterator<Item = &str> {
-    let outside = text.split("\n```").step_by(2);
-    let quoted = outside.flat_map(|part| part.split('`').skip(1).step_by(2));
-    quoted.filter(|code| code.starts_with("fg-") && code.contains(' ') && !code.contains('\n'))
-}
-
-/// Options of commands in running text exist; commands in blocks are run.
-#[test]
-#[cfg(unix)]
-fn options_in_the_text_exist() {
-    use std::collections::BTreeMap;
-    use std::process::Command;
-
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_fg-render")).parent().unwrap();
-    let mut known: BTreeMap<String, String> = BTreeMap::new();
-    let mut checked = 0;
-    for page in pages() {
-        for command in inline_commands(&page.text).flat_map(|line| line.split(" | ")) {
-            let mut words = command.split_whitespace().peekable();
-            let program = words.next().unwrap_or_default();
-            if !folder.join(program).exists() {
-                continue;
-            }
-            let task =
-                words.next_if(|word| program == "fg-record" && ["bundle", "cargo", "check"].contains(word));
-            let name = format!("{program} {}", task.unwrap_or_default());
-            let help = known.entry(name).or_insert_with(|| {
-                let output = Command::new(folder.join(program)).args(task).arg("--help").output().unwrap();
-                String::from_utf8(output.stdout).unwrap()
-            });
-            // Behind a program that is recorded stand its own options.
-            let is_program = |word: &str| word.starts_with("./") || ["--", "node", "python3"].contains(&word);
-            let own = words.take_while(|word| program != "fg-record" || !is_program(word));
-            for option in own.filter(|word| word.starts_with("--")) {
-                let option = option.split(['=', ',', '\'']).next().unwrap_or(option);
-                let ends = [' ', '\n', '=', '['];
-                let exists = ends.iter().any(|end| help.contains(&format!("{option}{end}")));
-                assert!(exists, "{}: `{command}`: there is no {option}", page.name);
-                checked += 1;
-            }
-        }
-    }
-    assert!(checked > 20, "{checked} options");
-}
-
 /// A message that the troubleshooting page explains is still printed by a program.
 #[test]
 fn explained_messages_exist() {
@@ -129,7 +97,7 @@ fn blocks_are_of_a_kind_that_is_checked() {
     for page in pages() {
         for block in &page.blocks {
             assert!(
-                ["sh", "text", "json", "rust,no_run"].contains(&&*block.language),
+                ["sh", "console", "text", "json", "rust,no_run"].contains(&&*block.language),
                 "{}:{}: a block of {:?}",
                 page.name,
                 block.line,
