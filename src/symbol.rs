@@ -3,7 +3,7 @@
 //! Profilers mostly demangle themselves; what they leave mangled (v0 names in an older `perf`,
 //! stripped tools, JIT maps) is done here, for the collapsers and for `fg-filter --demangle`
 //! alike. Names come out as `perf` prints them, without parameters and return types, so that the
-//! same function has one name whoever demangled it.
+//! same function has one name, whichever tool demangled it.
 
 use std::fmt::{self, Write};
 

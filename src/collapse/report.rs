@@ -157,7 +157,7 @@ impl Report {
         self.facts = Facts { unit, ..facts };
     }
 
-    /// Refuses stacks of a value that is none of those that are wanted: folded text has one, whatever is asked for.
+    /// Refuses stacks of a value that was not asked for: folded text has a single one.
     fn expect_wanted(&self, options: &Options) -> Result<()> {
         let kept = self.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
         for (value, _) in kept {

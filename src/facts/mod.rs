@@ -1,6 +1,6 @@
 //! The facts of a recording: unit, event, command, date, and warnings.
 //!
-//! Facts are read once, by whoever opens a recording, and shown by every output. What is not
+//! Facts are read once, when a recording is opened, and shown by every output. What is not
 //! known is `None`, and stays unsaid: an output that does not know the unit shows none.
 
 pub mod header;

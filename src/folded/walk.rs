@@ -33,7 +33,7 @@ pub fn walk(
     walk_on(1, sources, order, rewrite, visitor)
 }
 
-/// [`walk`] on up to so many threads; 0 is as many as there are processors. The visitor decides by
+/// [`walk`] on up to `threads` threads; 0 means one for each processor. The visitor decides by
 /// [`Visitor::fork`] whether there can be several.
 ///
 /// # Errors

@@ -63,7 +63,7 @@ enum Origin {
     Path(PathBuf),
     File(Arc<File>),
     Bytes(Arc<[u8]>),
-    /// Taken by whoever opens it first.
+    /// Taken when it is first opened.
     Once(Arc<Mutex<Option<Once>>>),
 }
 

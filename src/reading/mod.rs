@@ -361,7 +361,7 @@ impl Opened {
         self.walk_on(1, order, rewrite, visitor)
     }
 
-    /// [`Opened::walk`] on up to so many threads; 0 is as many as there are processors.
+    /// [`Opened::walk`] on up to `threads` threads; 0 means one for each processor.
     ///
     /// # Errors
     /// Those of [`walk`](crate::folded::walk) and [`Profile::walk`].

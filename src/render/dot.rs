@@ -31,7 +31,7 @@ pub const FORMAT: Format = Format {
     open: |settings, target| Ok(Box::new(Dot { calls: Calls::default(), settings, target })),
 };
 
-/// The least share of a node when nobody says, in percent, and the most nodes.
+/// The least share of a node by default, in percent, and the most nodes.
 const MIN_PERCENT: f64 = 0.5;
 const MOST_NODES: usize = 80;
 /// Edges are left out below this part of what nodes are: pprof's measure too.

@@ -3,7 +3,7 @@
 //!
 //! That crate holds weights in 32 bits, which nanoseconds and bytes outgrow; so the tables are
 //! written here, and compared with the crate's in the tests. Samples stand at their times and
-//! in their threads where the recording says; nobody knows when a folded stack was
+//! in their threads where the recording says; folded text does not say when a stack was
 //! seen: those stand a millisecond apart, in frame order. The viewer knows milliseconds, bytes and samples:
 //! weights in any unit of time or memory are written in the first two, all others as they are, as samples. The facts stand in `meta`; a frame
 //! has its file, line and module, and is of the category User, Kernel or JIT, where that is known. Memory holds four bytes for
@@ -267,7 +267,7 @@ fn meta(settings: &Settings, summary: &WalkSummary) -> Result<serde_json::Value>
     let mut entries: Vec<serde_json::Value> =
         facts.details().iter().map(|(label, value)| entry(label, value)).collect();
     entries.extend(facts.warnings.iter().map(|warning| entry("warning", warning)));
-    // The number after a sample's is where it stands in the file: nobody knows when it was taken.
+    // The number after a sample's is its place in the file: its time is not known.
     let interval = facts.rate.filter(|rate| *rate > 0).map_or(1.0, |rate| 1000.0 / rate as f64);
     Ok(json!({
         "categories": categories,

@@ -31,7 +31,7 @@ pub const FORMAT: Format = Format {
 
 /// The default number of rows.
 const LIMIT: usize = 10;
-/// The least share of a frame of the tree when nobody says, in percent.
+/// The least share of a frame of the tree by default, in percent.
 const MIN_PERCENT: f64 = 5.0;
 /// GitHub shows no comment of more than 65,536 characters.
 const MOST_FRAMES: usize = 200;

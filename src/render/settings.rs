@@ -59,13 +59,13 @@ pub struct Settings {
     pub source_here: bool,
     /// The program that a profile for compilers is of; `None` is the one with most samples.
     pub binary: Option<PathBuf>,
-    /// Another build of it: how much of the profile fits that one is said.
+    /// Another build of it: a message says how much of the profile fits that build.
     pub stale_against: Option<PathBuf>,
     /// The root of the system that the recording was made on, instead of `/`.
     pub symfs: Option<PathBuf>,
     /// Each thread is a profile of its own.
     pub per_thread: bool,
-    /// The number of threads that read folded text in order; 0 is as many as there are processors. The
+    /// The number of threads that read folded text in order; 0 means one for each processor. The
     /// output is the same.
     pub threads: usize,
     /// Outputs with a time axis say when single samples were taken, where that is known.

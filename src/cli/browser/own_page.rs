@@ -64,7 +64,7 @@ fn cache(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(below_home)))
 }
 
-/// Makes a folder that nobody else may read: profiles tell what the user does.
+/// Makes a folder that only the user may read: profiles tell what the user does.
 #[cfg(unix)]
 fn make(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;

@@ -74,7 +74,7 @@ impl Collapse {
             return self.add_to_store(store);
         }
         let format = self.output.exchange_format();
-        // A place that cannot be written to is said before anything is read.
+        // A place that cannot be written to is an error before anything is read.
         let output = format.is_none().then(|| self.output.open_folded()).transpose()?;
         let request = self.folder_request()?;
         let mut found = self.find_recordings();

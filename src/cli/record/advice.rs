@@ -30,7 +30,7 @@ pub(super) fn without_allocations(elapsed: Duration) -> String {
     )
 }
 
-/// The message when nobody left a processor, with --off-cpu.
+/// The message when no thread left a processor, with --off-cpu.
 pub(super) fn without_waits(target: &Target, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let all = |state: fn(u32) -> bool| match target {

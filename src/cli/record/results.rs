@@ -196,7 +196,7 @@ impl ResultArgs {
             return self.show(input, settings.clone());
         }
         let destinations = self.destinations()?;
-        // Nobody reads folded text on a terminal, unless -o - asks for it.
+        // Folded text is not for a terminal, unless -o - asks for it.
         let to_person = !self.names_files() && std::io::stdout().is_terminal();
         let written = match to_person {
             true => ending::table(input, settings)?,

@@ -1,4 +1,4 @@
-//! The built-in sampler by the options of the command line, and what is said of its work.
+//! The built-in sampler by the options of the command line, and the messages about its work.
 
 use std::fs::File;
 

@@ -42,7 +42,7 @@ impl OutputArgs {
             .collect()
     }
 
-    /// Returns true if the output is a terminal that nobody named: a person looks at it.
+    /// Returns true if the output is a terminal and was not named: a person looks at it.
     pub fn goes_to_person(&self) -> bool {
         self.output.is_empty() && io::stdout().is_terminal()
     }
@@ -149,7 +149,7 @@ impl Write for Pending {
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.columns.is_some() {
-            // Cut in one piece at the end: nobody reads tables of megabytes on a terminal.
+            // Cut once, at the end: tables of megabytes are not read on a terminal.
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }

@@ -86,7 +86,7 @@ impl Parser<'_> {
         if let Some((number, _)) = frame(line) {
             self.release(sink);
             if number == b"0" && !self.printed.stack.is_empty() {
-                // A lone `bt`: nobody says of which thread.
+                // A lone `bt` does not say which thread it is of.
                 self.flush(sink)?;
             }
             line.clone_into(&mut self.held);

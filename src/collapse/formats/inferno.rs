@@ -2,7 +2,7 @@
 //!
 //! Each is told and described here and read by inferno's collapser, whose folded text is taken up
 //! line by line. Three things are ours: a `;` in a name becomes `:` before it can cut a frame in
-//! two, a panic becomes an error, and what inferno leaves out is said.
+//! two, a panic becomes an error, and a message says what inferno leaves out.
 //!
 //! ```text
 //! Call graph:

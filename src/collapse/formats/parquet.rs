@@ -83,7 +83,7 @@ thread_local! {
     static IS_READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what may panic; `None` if it does. Nothing is said of it on standard error.
+/// Runs what may panic; `None` if it does, without a message on standard error.
 fn quietly<T>(run: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,6 +1,6 @@
 //! Frames of native programs as tracers and debuggers print them: a symbol or none, a module, an
 //! address, a source line. They come out as those of `perf script` do, so that the same function
-//! has one name whoever recorded it.
+//! has one name, whichever tool recorded it.
 
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::names::FrameNames;

@@ -56,7 +56,7 @@ pub struct Launch {
 pub struct Moment {
     pub at: Weight,
     pub weight: Weight,
-    /// The number of what it is of.
+    /// The number of its owner.
     pub kind: usize,
 }
 

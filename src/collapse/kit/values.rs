@@ -131,7 +131,7 @@ impl ValueTotal {
     }
 }
 
-/// The value to keep where the producer's default has no samples and nobody chose: of those that have some,
+/// The value to keep where the producer's default has no samples and the user did not choose: of those that have some,
 /// in the producer's order, the first of the default's unit, or else the first.
 pub(crate) fn first_holding<'v>(
     default: &Value,

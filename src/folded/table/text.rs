@@ -108,7 +108,7 @@ impl StackTable {
         lines.finish()
     }
 
-    /// [`StackTable::write`] on so many threads; 0 is as many as there are processors.
+    /// [`StackTable::write`] on `threads` threads; 0 means one for each processor.
     ///
     /// # Errors
     /// The writer's.

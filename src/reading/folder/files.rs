@@ -41,7 +41,7 @@ pub(crate) fn find(roots: &[PathBuf], is_own: &dyn Fn(&Path, &fs::Metadata) -> b
         let kind = if root == Path::new("-") { None } else { fs::metadata(root).ok() };
         match kind {
             Some(kind) if kind.is_dir() && !is_threaded_recording(root) => found.search(root, is_own),
-            // What cannot be opened is said when it is read.
+            // A file that cannot be opened is reported when it is read.
             kind => found.recordings.push(Recording {
                 relative: slashed(root),
                 path: (root != Path::new("-")).then(|| root.clone()),

@@ -47,7 +47,7 @@ pub(super) struct Told {
 }
 
 impl Gate {
-    /// Opens the FIFOs. One that nobody writes to yet does not block.
+    /// Opens the FIFOs. One without a writer does not block.
     ///
     /// # Errors
     /// A file that is not there, or is no FIFO.
@@ -126,7 +126,7 @@ impl Gate {
                 }
             }
             if let Some(answers) = &mut self.answers {
-                // Nobody has to read it.
+                // It need not be read.
                 let _ = answers.write(b"ack\n");
             }
         }

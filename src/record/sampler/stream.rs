@@ -38,7 +38,7 @@ struct Waiting {
     bytes: usize,
     /// Nothing more is written.
     ended: bool,
-    /// Nobody reads any more.
+    /// The reader is gone.
     unread: bool,
 }
 
@@ -160,7 +160,7 @@ impl Stream {
     /// Says what is recorded, and on which machine: before the first record, and again at the end.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The reader is gone.
     pub fn describe(&mut self, about: &About, times: (u64, u64)) -> io::Result<()> {
         if !self.is_described {
             self.describe_events();
@@ -207,7 +207,7 @@ impl Stream {
     /// Ends a part.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The reader is gone.
     pub(super) fn end_part(&mut self, part: Part) -> io::Result<()> {
         put(record::PART, &part.to_bytes(), &mut self.round);
         self.send()
@@ -216,7 +216,7 @@ impl Stream {
     /// Appends whole records, or the parts of one.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The reader is gone.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
         self.round.extend_from_slice(records);
         if self.round.len() > PIECE { self.send() } else { Ok(()) }
@@ -225,7 +225,7 @@ impl Stream {
     /// Hands over what was appended.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The reader is gone.
     pub fn send(&mut self) -> io::Result<()> {
         if self.round.is_empty() {
             return Ok(());

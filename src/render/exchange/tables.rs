@@ -106,7 +106,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables of a profile; `None` if nothing is known of it but stacks, names and places.
+    /// The tables of a profile; `None` if only its stacks, names and places are known.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].

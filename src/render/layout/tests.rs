@@ -70,7 +70,7 @@ fn ghosts_know_their_place_in_the_union() {
     assert_eq!(gone, [(Weight::new(30), Weight::ZERO); 2]);
     let just_wide_enough = Layout::new(0.5, None).comparing(after.clone()).with_ghosts();
     assert_eq!(lay("a 5 5\nb 5 0\n", just_wide_enough).union, Some(Weight::new(10)));
-    // Nothing wide enough is gone: all is as if nobody had asked.
+    // Everything is wide enough: the result is as without the option.
     for text in ["a;b 1000 2000\na;c 1 0\nd 0 5\n", "a;b 10\nc 1\n", "a;b 5 0\n"] {
         let asked = lay(text, Layout::new(0.01, None).comparing(after.clone()).with_ghosts());
         let plain = lay(text, Layout::new(0.01, None).comparing(after.clone()));

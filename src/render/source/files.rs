@@ -127,7 +127,7 @@ fn read(path: &Path) -> Option<String> {
     is_text.then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A line with its tabs as spaces, cut if nobody wrote it by hand.
+/// A line with its tabs as spaces, cut if it is too long to be written by hand.
 fn shown(line: &str) -> String {
     let mut text = String::new();
     for (at, c) in line.chars().enumerate() {

@@ -189,7 +189,7 @@ impl fmt::Write for Escaper<'_> {
     }
 }
 
-/// Characters that XML forbids or that nobody sees become ones that it allows and one does.
+/// Characters that XML forbids or that are invisible become ones that are allowed and visible.
 pub(super) fn visible(c: char) -> char {
     match u32::from(c) {
         // The pictures of control characters stand in their order.

@@ -270,7 +270,7 @@ impl Export {
             true => Columns { gpu: 0, events: 0 },
             false => self.launches.declare(&mut declared),
         };
-        // Nobody asks such a recording for anything before its kernels.
+        // Of such a recording nothing is read before its kernels.
         let default = declared.iter().position(|value| value.name == b"gpu").unwrap_or(0);
         let mut values = Values::new(options, declared, default)?;
         let mut names = FrameNames::default();

@@ -263,7 +263,7 @@ impl Allocations {
         })
     }
 
-    /// A note of the programs whose allocations nobody saw.
+    /// A note of the programs whose allocations were not seen.
     pub fn note(&self) -> Option<String> {
         /// The number of names in the note.
         const NAMED: usize = 3;

@@ -47,7 +47,7 @@ pub(super) fn name_of(number: u32) -> Option<&'static str> {
 
 /// A thread that is away.
 struct Away {
-    /// Its stack; `None` if nobody wants it.
+    /// Its stack; `None` if it is not wanted.
     work: Option<PendingSample>,
     since: u64,
     runnable: bool,
@@ -101,7 +101,7 @@ pub(super) struct OffCpu {
     /// True if the kernel had no room for some records.
     has_losses: bool,
     switches: u64,
-    /// The number of times that nobody saw a thread come back.
+    /// The number of times a thread was not seen to come back.
     unseen: u64,
 }
 
@@ -287,7 +287,7 @@ impl OffCpu {
         let before = if self.is_whole && tid != 0 { self.run(tid, time) } else { None };
         let added = match (self.away.remove(&tid), before) {
             (Some(away), _) => self.add(away, time, out),
-            // It had left, at a time that nobody knows.
+            // It had left, at an unknown time.
             (None, Some(before)) if self.has_losses && self.is_kept() => {
                 self.add_lost(tid, Some(lost()), before, time, out)
             }
@@ -355,7 +355,7 @@ impl OffCpu {
         Weight::new(ran.into())
     }
 
-    /// Adds time of which nobody knows how it was spent, but for the samples of processor time in it.
+    /// Adds time whose use is not known, but for the samples of processor time in it.
     fn add_lost(
         &mut self,
         tid: i32,
@@ -454,7 +454,7 @@ impl OffCpu {
         values.map(move |(name, total)| (Value::new(*name, unit), *total))
     }
 
-    /// A note of the threads nobody saw come back, if time off the processor is kept.
+    /// A note of the threads that were not seen to come back, if time off the processor is kept.
     pub fn note(&self) -> Option<String> {
         (self.unseen > 0 && self.is_kept()).then(|| {
             format!(
@@ -494,7 +494,7 @@ mod tests {
     #[test]
     fn a_sample_is_as_long_as_its_thread_has_run_since_the_one_before() {
         let mut threads = OffCpu::default();
-        // Nobody knows yet when it began to run.
+        // It is not known yet when it began to run.
         assert_eq!(run(&mut threads, 5), 1000);
         threads.run(TID, 100);
         assert_eq!(run(&mut threads, 103), 3);

@@ -202,7 +202,7 @@ impl Processes {
         self.threads.get(&tid).is_some_and(|thread| thread.has_ended)
     }
 
-    /// The name of a thread; one that nobody named is called by its number, as perf does it.
+    /// The name of a thread; one without a name is called by its number, as in perf.
     pub fn comm_of(&mut self, tid: i32) -> CommId {
         if let Some(known) = self.threads.get(&tid) {
             return known.comm;

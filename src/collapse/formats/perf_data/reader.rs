@@ -82,7 +82,7 @@ impl ByteSource {
     }
 }
 
-/// Reads `len` bytes that nobody wants; `false` if there are fewer.
+/// Skips `len` bytes; `false` if there are fewer.
 fn pass(len: u64, mut read: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<bool> {
     let mut left = len;
     let mut buffer = [0; 8192];

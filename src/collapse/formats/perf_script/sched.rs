@@ -128,7 +128,7 @@ struct Parser<'o> {
     off: HashMap<u64, Off>,
     /// The thread of the event whose stack is being read.
     leaving: Option<(u64, Off)>,
-    /// The number of times that nobody saw a thread come back.
+    /// The number of times a thread was not seen to come back.
     unseen: u64,
     switches: u64,
 }

@@ -1,4 +1,4 @@
-//! Tests of whole recordings: which line belongs to which sample, and what is said of the others.
+//! Tests of whole recordings: which line belongs to which sample, and the messages about the others.
 
 use super::event::Layout;
 use super::{PerfScript, sample_end};
@@ -133,7 +133,7 @@ fn several_threads_read_what_one_reads() {
     let sample = |n: usize| {
         format!("a{} 7 1.{n:06}: {n} cycles:u: \n\t    7f1e2215d058 f{} (/bin/a)\n\n", n % 3, n % 7)
     };
-    // More than a block for each thread, and a line in the middle that is none.
+    // More than a block for each thread, and a line in the middle that is no record.
     let mut text: String = (1..30_000).map(sample).collect();
     let middle = text.len() / 2 + text[text.len() / 2..].find("\n\n").unwrap() + 2;
     let line = text[..middle].lines().count() as u64 + 1;

@@ -99,7 +99,7 @@ impl Recording {
     /// Takes in a packet, or packets that are compressed in one.
     ///
     /// # Errors
-    /// A packet that is none, and compressed data that is damaged.
+    /// Data that is no packet, and compressed data that is damaged.
     pub fn packet(&mut self, bytes: &[u8], place: &Position) -> Result<()> {
         let damaged = || Error::malformed("a packet of a trace", b"other bytes").at(place.clone());
         let packet = Packet::read(bytes).ok_or_else(damaged)?;

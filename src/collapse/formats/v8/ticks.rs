@@ -7,7 +7,7 @@
 //!  "ticks": [{"tm": 549, "vm": 0, "s": [1, 79, -1, 22128288, 0, 5]}], "scripts": […]}
 //! ```
 //! The stack of a tick, leaf first, is pairs of the number of a code and a place in it; -1 is an
-//! address that nobody knows. A tick counts as one sample.
+//! address without a name. A tick counts as one sample.
 //! The source is Node's `deps/v8/tools/profview`, which draws the same file.
 
 use crate::collapse::kit::clean_symbol::clean_symbol;

@@ -181,7 +181,7 @@ impl Json {
         Ok(more)
     }
 
-    /// [`Json::next_item`] for an outermost array that nobody has closed: a trace is written as it
+    /// [`Json::next_item`] for an outermost array that is not closed: a trace is written as it
     /// is recorded, and its specification allows that.
     ///
     /// # Errors

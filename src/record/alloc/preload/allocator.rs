@@ -74,7 +74,7 @@ pub(crate) fn early(size: usize) -> usize {
         return 0;
     }
     EARLY[(begin - EARLY.as_ptr() as usize) / 8].store(size as u64 - 16, Relaxed);
-    // Whoever releases or enlarges it has to look closer.
+    // Releasing or enlarging it takes a closer look.
     slot(begin + 16).store(u8::MAX, Relaxed);
     begin + 16
 }

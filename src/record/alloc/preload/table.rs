@@ -155,7 +155,7 @@ impl Table {
         let old = (self.entries, self.size);
         *self = new;
         if old.1 > 0 {
-            // SAFETY: nobody refers to it any more.
+            // SAFETY: nothing refers to it any more.
             unsafe { munmap(old.0.cast(), old.1 * 16) };
         }
         true

@@ -125,7 +125,7 @@ impl Plan {
             && rate > most
         {
             if event.rate.is_some() {
-                // Nobody has asked for it, and the other event samples all.
+                // It was not asked for, and the other event samples all.
                 let mut plan = self.clone();
                 plan.events[number].rate = Some(Rate::PerSecond(most));
                 return Ok((plan, Note::Nothing));

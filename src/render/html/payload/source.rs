@@ -28,7 +28,7 @@ const LEAST_PART: i128 = 1000;
 /// The most bytes of code in the page, in the sections of all of its values.
 const MOST_CODE: usize = 2 << 20;
 
-/// The section, one of so many of the page; `None` without any lines.
+/// The section, one of `sections` in the page; `None` without any lines.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Overflow`].
