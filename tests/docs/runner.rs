@@ -20,6 +20,8 @@ pub const NOT_RUN: &[(&str, &str)] = &[
     ("cargo install", "an optimised build; scripts/package --test tries what is installed"),
     ("fg-record --root", "asks for a password; tests/record has a stand-in for sudo"),
     ("sudo ", "asks for a password"),
+    ("fg-record -a ", "takes as long as the other programs of the machine are large; tests/record runs it"),
+    ("perf record -a ", "the same"),
     ("fg-record --live", "needs a terminal; tests/record gives it one"),
     ("mkfifo control", "a dialogue of two terminals; tests/record holds it"),
     ("fg-record --delay -1 --control", "the same dialogue"),
@@ -37,13 +39,11 @@ pub const NOT_RUN: &[(&str, &str)] = &[
 
 /// Options that need rights or hardware, and words of the messages of programs that lack them.
 const MAY_LACK: &[(&str, &[&str])] = &[
-    (" -a ", &["kept from ordinary users"]),
     ("--off-cpu", &["need to see the kernel", "kept from ordinary users"]),
     ("--wall", &["need to see the kernel", "kept from ordinary users", "ptrace"]),
     ("-e cycles", &["no cycles are counted here", "not counted here", "does not count"]),
     ("uprobe:", &["kept from ordinary users", "tracing"]),
     ("block:", &["kept from ordinary users", "tracing", "no samples", "nothing was recorded"]),
-    (" -C 3", &["no processor 3 online"]),
     ("perf archive", &["perf"]),
     ("jq ", &["jq: command not found"]),
 ];
@@ -109,7 +109,7 @@ fn cannot_record(reader: &Reader) -> Option<&'static str> {
 }
 
 /// Returns the command with seconds instead of minutes, and with this page's `server` for a process that
-/// runs: other pages have theirs. The whole machine is sampled less often. Nothing else of it is changed.
+/// runs: other pages have theirs. Nothing else of it is changed.
 fn shortened(text: &str, pid: u32) -> String {
     static PATTERNS: OnceLock<[Regex; 4]> = OnceLock::new();
     let patterns = PATTERNS.get_or_init(|| {
@@ -120,9 +120,7 @@ fn shortened(text: &str, pid: u32) -> String {
     let text = patterns[1].replace_all(&text, "sleep 1");
     let text = if text.contains("$PID") { text } else { patterns[2].replace_all(&text, format!("-p {pid}")) };
     // What goes on until somebody ends it.
-    let text = patterns[3].replace_all(&text, "fg-record -d 1 $1");
-    // The whole machine may be busy with large programs.
-    if text.contains(" -a ") { text.replace("fg-record ", "fg-record -F 19 ") } else { text.into_owned() }
+    patterns[3].replace_all(&text, "fg-record -d 1 $1").into_owned()
 }
 
 /// The tools of other makers that a command runs.
