@@ -82,9 +82,44 @@ impl Test {
         (middle - half, middle + half)
     }
 
-    /// The smallest true difference that a test at this alpha finds with this probability.
-    pub(crate) fn detectable(&self, alpha: f64, power: f64) -> f64 {
-        (self.quantile(alpha / 2.0) + self.quantile(1.0 - power)) * self.deviation
+    /// The interval in percent with another confidence: around its middle in logarithms, where the test of a ratio
+    /// has it.
+    pub(crate) fn interval_at_level(&self, alpha: f64) -> (f64, f64) {
+        let (low, high) = (1.0 + self.interval.0 / 100.0, 1.0 + self.interval.1 / 100.0);
+        if low <= 0.0 || !high.is_finite() {
+            return self.interval;
+        }
+        let middle = f64::midpoint(low.ln(), high.ln());
+        let half = self.quantile(alpha / 2.0) * self.deviation / 100.0;
+        (100.0 * (middle - half).exp_m1(), 100.0 * (middle + half).exp_m1())
+    }
+
+    /// The probability that a test, two-sided at this alpha, finds a true difference and that the difference seen is
+    /// at least `least`. `times` is the factor of the deviation at that difference.
+    ///
+    /// Statistics that divide by an estimated deviation follow the noncentral t distribution, which is
+    /// approximated as by Johnson and Welch (1940).
+    pub(crate) fn power(&self, difference: f64, alpha: f64, least: f64, times: f64) -> f64 {
+        let deviation = self.deviation * times;
+        if !deviation.is_finite() {
+            return 0.0;
+        }
+        let quantile = self.quantile(alpha / 2.0) / times;
+        let (mut middle, mut spread) = (quantile, 1.0);
+        if self.freedom.is_finite() {
+            middle *= 1.0 - 1.0 / (4.0 * self.freedom);
+            spread = (1.0 + quantile * quantile / (2.0 * self.freedom)).sqrt();
+        }
+        let above = |z: f64| if z > 0.0 { Normal::upper(z) } else { 1.0 - Normal::upper(-z) };
+        let found = above((middle - difference / deviation) / spread);
+        let large = above((least - difference) / deviation);
+        found.min(large)
+    }
+
+    /// The one-sided probability of a difference in this direction by chance.
+    pub(crate) fn p_towards(&self, direction: f64) -> f64 {
+        let difference = f64::midpoint(self.interval.0, self.interval.1);
+        if difference * direction > 0.0 { self.p / 2.0 } else { 1.0 - self.p / 2.0 }
     }
 
     fn quantile(&self, p: f64) -> f64 {

@@ -17,10 +17,20 @@ pub struct Change {
     pub share_before: f64,
     /// Its share of the profile after.
     pub share_after: f64,
-    /// The test of it; `None` if there are too few samples to test.
-    pub test: Option<Test>,
+    /// The test of the share, its interval in percentage points; `None` if there are too few samples to
+    /// test, and for the whole, whose share is always 100%.
+    pub share: Option<Test>,
+    /// The test of the weight, its interval in percent of the weight before; `None` if it was not tested.
+    pub weight: Option<Test>,
+    /// The probability of a change as sure by chance alone, of share and weight together, adjusted for the
+    /// number of tests; `None` if neither was tested.
+    pub p: Option<f64>,
     /// True if it is significant: more than noise, and large enough.
     pub significant: bool,
+    /// True if its share changed significantly, and not only its weight.
+    pub share_significant: bool,
+    /// Half of the 95% interval of the mean of the runs of each side, in percent of it; `None` of one run.
+    pub variation: (Option<f64>, Option<f64>),
     /// The smallest change that would have been found; `None` if it was not tested.
     pub detectable: Option<Detectable>,
 }
@@ -56,6 +66,9 @@ pub struct Row {
     pub own: Change,
     /// The weight of stacks through it.
     pub total: Change,
+    /// The self weight with that of the functions that it calls on one side only, where self weight grew and there
+    /// are such functions: one that takes in the code of another, or gives some away, costs no more by that.
+    pub net: Option<Change>,
 }
 
 /// The sides on which a function is.

@@ -18,23 +18,70 @@ pub struct Detectable {
     pub percent: Option<f64>,
 }
 
+/// The tests of a change, each with the alpha of it as one of the tests of the report.
+pub(super) struct Sight {
+    /// The test of the share.
+    pub(super) share: (Test, f64),
+    /// The test of the weight, as a part of the whole; `None` where sides are scaled.
+    pub(super) weight: Option<(Test, f64)>,
+    /// True if a share that moved has to have moved in weight for sure.
+    pub(super) asks_direction: bool,
+    /// The share before.
+    pub(super) before: f64,
+}
+
+impl Sight {
+    /// The probability that a growth by this part of the whole is found, of share and weight.
+    fn power(&self, growth: f64, limits: Limits) -> f64 {
+        let least = limits.min_effect / 100.0;
+        // What grew is measured with more spread: in proportion to its weight, or to the root where counts tell.
+        let grown = |power: f64| {
+            let ratio = if self.before > 0.0 { 1.0 + growth / self.before } else { 1.0 };
+            f64::midpoint(1.0, ratio.powf(power)).sqrt()
+        };
+        let after = (self.before + growth) / (1.0 + growth);
+        let (test, alpha) = &self.share;
+        let mut by_share = test.power(after - self.before, *alpha, least, grown(1.0));
+        let Some((test, alpha)) = &self.weight else { return by_share };
+        let times = grown(if self.asks_direction { 2.0 } else { 1.0 });
+        if self.asks_direction {
+            by_share = by_share.min(test.power(growth, 2.0 * limits.alpha, least, times));
+        }
+        by_share.max(test.power(growth, *alpha, least, times))
+    }
+}
+
 impl Detectable {
-    /// The smallest change of a share. The test is in percentage points; `alpha` is that of a single one
-    /// of the tests.
-    pub(super) fn of_share(test: &Test, alpha: f64, limits: Limits, share: f64) -> Option<Detectable> {
-        let points = test.detectable(alpha, POWER).max(limits.min_effect);
-        // A function that works longer makes the whole longer as well.
-        let after = share + points / 100.0;
-        let growth = after * (1.0 - share) / (share * (1.0 - after)) - 1.0;
-        let percent = (share > 0.0 && after < 1.0).then_some(100.0 * growth);
-        points.is_finite().then_some(Detectable { points, percent })
+    /// The smallest change of a function.
+    pub(super) fn of(sight: &Sight, limits: Limits) -> Option<Detectable> {
+        if !sight.share.0.deviation.is_finite() {
+            return None;
+        }
+        let growth = smallest(|growth| sight.power(growth, limits))?;
+        let points = 100.0 * ((sight.before + growth) / (1.0 + growth) - sight.before);
+        let percent = (sight.before > 0.0).then_some(100.0 * growth / sight.before);
+        Some(Detectable { points, percent })
     }
 
-    /// The smallest change of the weight of the whole, tested in the unit of the weights.
-    pub(super) fn of_weight(test: &Test, alpha: f64, limits: Limits, before: f64) -> Option<Detectable> {
-        let percent = (100.0 * test.detectable(alpha, POWER) / before).max(limits.min_effect);
-        percent.is_finite().then_some(Detectable { points: 0.0, percent: Some(percent) })
+    /// The smallest change of the weight of the whole, tested in percent.
+    pub(super) fn of_whole(test: &Test, limits: Limits) -> Option<Detectable> {
+        let power = |growth: f64| test.power(100.0 * growth, limits.alpha, limits.min_effect, 1.0 + growth / 2.0);
+        let growth = smallest(power)?;
+        Some(Detectable { points: 0.0, percent: Some(100.0 * growth) })
     }
+}
+
+/// The smallest growth that is found with the probability asked for; `None` if none up to the hundredfold is.
+fn smallest(power: impl Fn(f64) -> f64) -> Option<f64> {
+    let (mut low, mut high) = (1e-9f64, 100.0f64);
+    if power(high) < POWER {
+        return None;
+    }
+    for _ in 0..60 {
+        let middle = (low * high).sqrt();
+        if power(middle) >= POWER { high = middle } else { low = middle }
+    }
+    Some(high)
 }
 
 #[cfg(test)]
@@ -49,21 +96,38 @@ mod tests {
         Test { p: 1.0, interval: (0.0, 0.0), deviation, freedom: f64::INFINITY }
     }
 
+    fn of(deviation: f64, before: f64) -> Option<Detectable> {
+        let sight = Sight { share: (test(deviation), 0.01), weight: None, asks_direction: false, before };
+        Detectable::of(&sight, LIMITS)
+    }
+
     #[test]
     fn points_and_percent_say_the_same() {
-        // 2.576 + 0.842 deviations of one point.
-        let found = Detectable::of_share(&test(1.0), 0.01, LIMITS, 0.1).unwrap();
-        assert!((found.points - 3.4175).abs() < 1e-3, "{found:?}");
+        // A little more than 2.576 + 0.842 deviations of one point, as what grew is measured with more spread.
+        let found = of(0.01, 0.1).unwrap();
+        assert!((3.4..3.9).contains(&found.points), "{found:?}");
         // Ten of a hundred that grow by this much are as many of the larger whole.
         let grown = 10.0 * (1.0 + found.percent.unwrap() / 100.0);
         assert!((100.0 * grown / (90.0 + grown) - 10.0 - found.points).abs() < 1e-9);
-        // Nothing below the least effect is ever found.
-        assert_eq!(Detectable::of_share(&test(0.01), 0.01, LIMITS, 0.1).unwrap().points, 0.5);
-        assert_eq!(Detectable::of_share(&test(1.0), 0.01, LIMITS, 0.0).unwrap().percent, None);
-        assert_eq!(Detectable::of_share(&test(40.0), 0.01, LIMITS, 0.1).unwrap().percent, None);
-        assert_eq!(Detectable::of_share(&test(f64::INFINITY), 0.01, LIMITS, 0.1), None);
-        let whole = Detectable::of_weight(&test(20.0), 0.01, LIMITS, 1000.0).unwrap();
-        assert!((whole.percent.unwrap() - 6.835).abs() < 2e-3, "{whole:?}");
+        // A change of the least effect is as often seen smaller as larger.
+        let least = of(1e-6, 0.1).unwrap();
+        assert!((0.5..0.501).contains(&least.points), "{least:?}");
+        assert_eq!(of(0.01, 0.0).unwrap().percent, None);
+        assert_eq!((of(0.6, 0.1), of(f64::INFINITY, 0.1)), (None, None));
+        let whole = Detectable::of_whole(&test(2.0), LIMITS).unwrap();
+        assert!((6.83..7.2).contains(&whole.percent.unwrap()), "{whole:?}");
+    }
+
+    /// scipy.stats.nct.sf(t.ppf(1 - alpha / 2, freedom), freedom, difference), within two points.
+    #[test]
+    fn power_is_that_of_the_noncentral_t() {
+        for (freedom, alpha, difference, power) in
+            [(4.0, 0.01, 8.0, 0.9695), (8.0, 0.001, 7.0, 0.9051), (14.0, 0.0001, 8.0, 0.9711), (1e9, 0.01, 3.0, 0.6643)]
+        {
+            let test = Test { freedom, ..test(1.0) };
+            let found = test.power(difference, alpha, 0.0, 1.0);
+            assert!((found - power).abs() < 0.02, "{freedom} {alpha}: {found} {power}");
+        }
     }
 
     /// A change of the size that a report names is found, by about its probability: a change half as
@@ -102,7 +166,7 @@ mod tests {
         let report = Diff::new(&profile([1000; 40]), &profile(after)).report_with(&options).unwrap();
         let (mut sure, mut unsure) = (0, 0);
         for row in &report.rows {
-            let Some(test) = row.own.test else { continue };
+            let Some(test) = row.own.share else { continue };
             // Near the limit, the pooled share of the test and the interval's own may disagree.
             if (0.5..2.0).contains(&(test.p / options.alpha)) {
                 continue;

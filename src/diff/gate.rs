@@ -12,10 +12,10 @@
 
 use std::fmt;
 
-use super::change::{Change, Row};
+use super::change::{Change, Presence, Row};
 use super::escape::Escape;
 use super::normalize::Normalize;
-use super::numbers::{of_any_function, three};
+use super::numbers::three;
 use super::report::Report;
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::filter::{Pattern, PatternOptions};
@@ -169,7 +169,10 @@ impl Gate {
     pub(super) fn tripped_by<'r>(&self, report: &'r Report, any: bool) -> Result<Vec<Tripped<'r>>> {
         let mut found = Vec::new();
         for tripped in self.changes(report) {
-            if (any || tripped.change.significant) && self.holds(tripped.change)? {
+            // Points are of a share, all else of a weight.
+            let change = tripped.change;
+            let is_sure = if self.unit == Unit::Points { change.share_significant } else { change.significant };
+            if (any || is_sure) && self.holds(change)? {
                 found.push(tripped);
             }
         }
@@ -199,11 +202,20 @@ impl Gate {
         };
         let meant = |row: &&Row| self.function.as_ref().is_none_or(|pattern| pattern.matches(&row.name));
         let rows = report.rows.iter().filter(move |_| own || total).filter(meant);
+        let is_slower = self.measure == Measure::Slower;
         let of_row = move |row: &'r Row| {
-            let changes = [own.then_some(&row.own), total.then_some(&row.total)];
+            // A function that is new, or has taken in what it called, is slower by what that costs its caller.
+            let is_new = is_slower && row.presence() == Presence::New;
+            let own_change = row.net.as_ref().filter(|_| is_slower).unwrap_or(&row.own);
+            let changes = [(own && !is_new).then_some(own_change), (total && !is_new).then_some(&row.total)];
             changes.into_iter().flatten().map(move |change| Tripped { row: Some(row), change })
         };
         whole.chain(rows.flat_map(of_row))
+    }
+
+    /// Returns true if it chooses functions and there is none of such a name.
+    pub(super) fn matches_nothing(&self, report: &Report) -> bool {
+        self.function.is_some() && self.changes(report).next().is_none()
     }
 
     /// Returns true if it is the whole that it has to see.
@@ -269,11 +281,14 @@ impl Gate {
         let sign = if self.above { "+" } else { "-" };
         let of = match sight.row {
             None => "the whole".to_owned(),
-            Some(_) if self.unit == Unit::Points => return of_any_function(sign, sight.size),
             Some(_) if self.unit != Unit::Percent => "any function".to_owned(),
             Some(row) => (escape.name)(&row.name),
         };
-        format!("{sign}{} of {of}", self.size(report, sight.size, escape))
+        let of_functions = match self.measure {
+            Measure::Slower => report.sight_of_heavy().map_or_else(String::new, |seen| format!(", {seen}")),
+            _ => String::new(),
+        };
+        format!("{sign}{} of {of}{of_functions}", self.size(report, sight.size, escape))
     }
 
     fn size(&self, report: &Report, size: f64, escape: &Escape) -> String {

@@ -1,74 +1,123 @@
-//! The sentences of a report: what changed most, the change of the whole, and the smallest change that
+//! The sentences of a report: the change of the whole, what got slower and faster, and the smallest change that
 //! would have been found.
 
-use super::change::Presence;
+use super::change::{Change, Presence, Row};
 use super::escape::Escape;
-use super::numbers::{change, of_any_function, three};
+use super::numbers::{self, p_value, three};
 use super::report::Report;
+use crate::weight::Weight;
+
+/// The most functions that a headline names, slower and faster each.
+const NAMES: usize = 3;
+/// The share of the functions of which it is said what would have been seen.
+const HEAVY: f64 = 0.05;
 
 impl Report {
-    /// One line that names the largest significant change; or says that there is none, and the smallest
-    /// that would have been found.
+    /// One line that begins with the change of the whole and names the functions that got slower and faster most;
+    /// or says that nothing changed, and the smallest change that would have been found.
     pub fn headline(&self) -> String {
         self.headline_with(&Escape::TEXT)
     }
 
     /// [`Report::headline`] with names and the unit as `escape` writes them.
     pub(super) fn headline_with(&self, escape: &Escape) -> String {
-        let unit = self.unit_as(escape);
-        let whole = self.whole(unit.as_deref());
-        let Some(first) = self.significant().next() else {
-            let functions = if self.profile.significant { "function" } else { "change" };
-            let seen = self.sight();
-            return match self.profile.significant {
-                true => format!("{whole}; no {functions} stands out ({seen})"),
-                false => format!("no significant {functions} ({seen}); {whole}"),
-            };
-        };
-        let grew = self.significant().filter(|row| row.leading().points() > 0.0).count();
-        let shrank = self.significant().count() - grew;
-        let leading = first.leading();
-        let kind = if std::ptr::eq(leading, &first.own) { "self" } else { "total" };
-        let place = match first.presence() {
-            Presence::Both => "",
-            Presence::New => ", new",
-            Presence::Gone => ", gone",
-        };
-        format!(
-            "{grew} grew, {shrank} shrank; most: {}{place}, {kind} {}; {whole}",
-            (escape.name)(&first.name),
-            change(leading, unit.as_deref())
-        )
-    }
-
-    /// The change of the whole: `the whole 420 → 470 ms, +12%, p = 0.003`.
-    fn whole(&self, unit: Option<&str>) -> String {
-        format!("the whole {}", change(&self.profile, unit))
-    }
-
-    /// The smallest change that would have been found: `would have seen 2.1 points of any function, +8% of
-    /// the whole`.
-    pub(super) fn sight(&self) -> String {
-        let of_functions = match self.detectable() {
-            Some(seen) => format!("would have seen {}", of_any_function("", seen.points)),
-            None => "too few samples to test any function".to_owned(),
-        };
-        match self.profile.detectable.and_then(|seen| seen.percent) {
-            Some(percent) => match self.lone_recording() {
-                Some(lone) => format!("{of_functions}, about +{}% of the whole by {lone}", three(percent)),
-                None => format!("{of_functions}, +{}% of the whole", three(percent)),
-            },
-            None => of_functions,
+        let whole = format!("whole {}", self.change(&self.profile, escape));
+        let slower = self.named("slower", escape, |size| size > Weight::ZERO);
+        let faster = self.named("faster", escape, Weight::is_negative);
+        let named: Vec<String> = [slower, faster].into_iter().flatten().collect();
+        match (named.is_empty(), self.profile.significant) {
+            (false, _) => format!("{}; {whole}", named.join("; ")),
+            (true, true) => format!("{whole}; no function stands out ({})", self.sight()),
+            (true, false) => format!("no change; {whole}; {}", self.sight()),
         }
+    }
+
+    /// The functions that got slower, or faster, each with the change of its weight: `slower: lex +1.2 ms, parse
+    /// +300 µs and 2 more`.
+    fn named(&self, word: &str, escape: &Escape, is_meant: impl Fn(Weight) -> bool) -> Option<String> {
+        let size = |row: &Row| row.leading().difference().unwrap_or(Weight::ZERO);
+        let mut rows: Vec<&Row> = self.significant().filter(|row| is_meant(size(row))).collect();
+        // A function that works itself says more than those that call it.
+        let magnitude = |row: &Row| size(row).to_f64().abs();
+        rows.sort_by(|a, b| {
+            let own = b.own.significant.cmp(&a.own.significant);
+            own.then(magnitude(b).total_cmp(&magnitude(a))).then_with(|| a.name.cmp(&b.name))
+        });
+        let unit = self.unit_as(escape);
+        let named = rows.iter().take(NAMES).map(|row| {
+            let change = row.leading();
+            let difference = numbers::amount(size(row), unit.as_deref());
+            let sign = if size(row) > Weight::ZERO { "+" } else { "" };
+            let percent = match row.presence() {
+                Presence::Both => numbers::percent(change),
+                Presence::New => "new".to_owned(),
+                Presence::Gone => "gone".to_owned(),
+            };
+            format!("{} {sign}{difference} ({percent})", (escape.name)(&row.name))
+        });
+        let names = named.collect::<Vec<_>>().join(", ");
+        let more = rows.len().saturating_sub(NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!rows.is_empty()).then(|| format!("{word}: {names}{more}"))
+    }
+
+    /// A change as benchstat has it: `147 ms ±2% → 188 ms ±3%  +28%  (p=0.001 n=5+5)`.
+    pub(super) fn change(&self, change: &Change, escape: &Escape) -> String {
+        let unit = self.unit_as(escape);
+        let runs = format!("n={}+{}", self.sampling.0.runs, self.sampling.1.runs);
+        let p = change.p.map_or_else(|| format!(" ({runs})"), |p| {
+            format!("  (p{} {runs})", p_value(p).replace(' ', ""))
+        });
+        format!("{}{p}", numbers::change(change, unit.as_deref()))
+    }
+
+    /// The interval of the whole, where one run a side tells less than it seems: `Whole +3.1% (plausible -9 … +17%); `.
+    pub(super) fn plausible(&self) -> Option<String> {
+        let test = self.profile.weight?;
+        let (low, high) = test.interval_at_level(0.05);
+        Some(format!(
+            "Whole {} (plausible {:+.0} … {:+.0}%, as {} differ by {}% from run to run); ",
+            numbers::percent(&self.profile),
+            low,
+            high,
+            self.run_spread.describe(),
+            three(100.0 * self.run_spread.deviation)
+        ))
+    }
+
+    /// The smallest change that would have been found: `would have seen +8% of the whole, +12% of any function above 5%
+    /// of it`.
+    pub(super) fn sight(&self) -> String {
+        let whole = self.profile.detectable.and_then(|seen| seen.percent);
+        let whole = whole.map(|percent| match self.lone_recording() {
+            Some(lone) => format!("+{}% of the whole by {lone}", three(percent)),
+            None => format!("+{}% of the whole", three(percent)),
+        });
+        let seen: Vec<String> = whole.into_iter().chain(self.sight_of_heavy()).collect();
+        match seen.is_empty() {
+            true => "too few samples to test any function".to_owned(),
+            false => format!("would have seen {}", seen.join(", ")),
+        }
+    }
+
+    /// The smallest growth that would have been found of every heavy function: `+12% of any function above 5% of it`.
+    pub(super) fn sight_of_heavy(&self) -> Option<String> {
+        let changes = || {
+            let heavy = self.rows.iter().flat_map(|row| [&row.own, &row.total]);
+            heavy.filter(|change| change.share_before >= HEAVY && change.share.is_some())
+        };
+        let percents: Option<Vec<f64>> = changes().map(|change| change.detectable?.percent).collect();
+        let most = percents?.into_iter().reduce(f64::max)?;
+        Some(format!("+{}% of any function above {}% of it", three(most), 100.0 * HEAVY))
     }
 
     /// The reason to assume the spread of the whole between runs: a side has one recording, which does not
     /// tell it.
-    pub(super) fn lone_recording(&self) -> Option<&'static str> {
+    pub(super) fn lone_recording(&self) -> Option<String> {
         match (self.sampling.0.runs, self.sampling.1.runs) {
-            (1, 1) => Some("one recording a side"),
-            (1, _) => Some("one recording before"),
-            (_, 1) => Some("one recording after"),
+            (1, 1) => Some("one run each".to_owned()),
+            (1, after) => Some(format!("one run before, {after} after")),
+            (before, 1) => Some(format!("{before} runs before, one after")),
             _ => None,
         }
     }

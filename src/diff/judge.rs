@@ -5,20 +5,21 @@
 use std::collections::HashMap;
 
 use super::change::{Change, Row};
-use super::detectable::Detectable;
+use super::detectable::{Detectable, Sight};
 use super::interrupts;
 use super::normalize::{Normalize, Ratio, decimals_for};
 use super::options::{Interrupts, ReportOptions};
 use super::run_weights::{NamedWeights, RunWeights};
+use super::run_spread::RunSpread;
 use super::sampling::{Sampling, Spread};
 use super::survey::Survey;
 use super::whole;
 use crate::error::Result;
 use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
-use crate::significance::moderated::{self, RunShares};
+use crate::significance::moderated::{self, RunShares, mean};
 use crate::significance::permutation::divide_anew;
 use crate::significance::{
-    Count, Limits, Permutation, SampleWeight, Test, adjust_weighted, attention, compare_runs, compare_shares,
+    Count, Limits, Permutation, SampleWeight, Test, adjust_weighted, attention, by_deviation, compare_shares,
 };
 use crate::tally::Cell;
 use crate::weight::Weight;
@@ -26,6 +27,10 @@ use crate::weight::Weight;
 /// The least number of samples a run inside a function, and outside of it, that tell something about the
 /// spread between runs.
 const INFORMATIVE: f64 = 5.0;
+/// The least number of pairs of runs that are compared as pairs.
+const PAIRS: usize = 4;
+/// The share that a test gets attention for at most: one sample of a share of all does not move.
+const MOST_ATTENTION: f64 = 0.9;
 /// Self and total weight are one test if their shares differ in no run by more than this part of the least
 /// effect.
 const ALIKE: f64 = 0.1;
@@ -56,10 +61,20 @@ struct Candidate {
     row: usize,
     kind: Kind,
     shares: RunShares,
+    /// The weights of the runs, as parts of the mean weight of a run; `None` where sides are scaled.
+    weights: Option<RunShares>,
     /// The samples of all runs of a side together.
     counts: (Count, Count),
     /// Weights that are all but equal are one test: its number.
     group: usize,
+}
+
+/// The tests of a weight: of its share, and of itself, as a part of the mean weight of a run. There is none of the
+/// weight itself where sides are scaled.
+#[derive(Clone, Copy, Debug)]
+struct Tests {
+    share: Test,
+    weight: Option<Test>,
 }
 
 /// Rows whose changes were tested.
@@ -79,6 +94,8 @@ pub(super) struct Judge<'j> {
     decimals: u8,
     sums: RunValues<'j>,
     blocks: &'j [Whole],
+    /// The spread between runs, for a side that has one run and does not tell it.
+    pub(super) prior: RunSpread,
 }
 
 impl<'j> Judge<'j> {
@@ -99,19 +116,19 @@ impl<'j> Judge<'j> {
                 decimals = decimals.max(decimals_for(ratio.apply(total, 3)?)).max(total.decimals());
             }
         }
-        Ok(Judge { options, sampling, ratios, decimals, sums, blocks: weights.blocks() })
+        let prior = RunSpread::of(before.iter().chain(after).map(|survey| &survey.facts));
+        Ok(Judge { options, sampling, ratios, decimals, sums, blocks: weights.blocks(), prior })
     }
 
     /// The change of the whole, tested.
     pub(super) fn whole(&self) -> Result<Change> {
         let mut whole = self.measured(self.sums)?;
-        whole.test = self.test_whole();
+        whole.weight = self.test_whole();
+        whole.p = whole.weight.map(|test| test.p);
         let limits = self.limits();
-        whole.detectable = whole
-            .test
-            .and_then(|test| Detectable::of_weight(&test, limits.alpha, limits, whole.before.to_f64()));
+        whole.detectable = whole.weight.and_then(|test| Detectable::of_whole(&test, limits));
         let large = whole.percent().is_none_or(|percent| percent.abs() >= limits.min_effect);
-        whole.significant = large && whole.test.is_some_and(|test| test.p < limits.alpha);
+        whole.significant = large && whole.p.is_some_and(|p| p < limits.alpha);
         Ok(whole)
     }
 
@@ -130,14 +147,19 @@ impl<'j> Judge<'j> {
                 }
             }
             let (own, total) = (self.measured(self.split(&own))?, self.measured(self.split(&total))?);
-            rows.push(Row { name: weights.name.to_vec(), own, total });
+            rows.push(Row { name: weights.name.to_vec(), own, total, net: None });
         }
         let groups = self.group(&mut candidates);
         let tests = self.test(&candidates, groups);
         self.weigh_samples(&candidates, groups);
         self.decide(&mut rows, &candidates, &tests, groups, whole)?;
-        let shares = || firsts(&candidates, groups).map(|candidate| &candidate.shares).collect::<Vec<_>>();
-        let permutation = if self.has_runs() { divide_anew(&shares()) } else { None };
+        let permutation = if self.has_runs() && !self.is_paired() {
+            let shares = firsts(&candidates, groups).map(|candidate| &candidate.shares).collect();
+            let weights = firsts(&candidates, groups).filter_map(|it| it.weights.as_ref()).collect();
+            divide_anew(&[shares, weights])
+        } else {
+            None
+        };
         Ok(Judged { rows, tests: groups, permutation })
     }
 
@@ -153,6 +175,12 @@ impl<'j> Judge<'j> {
         self.sums.before.len() + self.sums.after.len() > 2
     }
 
+    /// Returns true if weights are compared pair by pair. Three pairs tell less than six runs.
+    fn is_paired(&self) -> bool {
+        let (before, after) = (self.sums.before.len(), self.sums.after.len());
+        self.options.paired && before == after && before >= PAIRS
+    }
+
     fn measured(&self, sides: RunValues<'_>) -> Result<Change> {
         let add = |values: &[Weight]| values.iter().try_fold(Weight::ZERO, |sum, &one| sum.checked_add(one));
         let (before, after) = (add(sides.before)?, add(sides.after)?);
@@ -161,9 +189,8 @@ impl<'j> Judge<'j> {
             after: self.ratios.1.apply(after, self.decimals)?,
             share_before: share(before, add(self.sums.before)?),
             share_after: share(after, add(self.sums.after)?),
-            test: None,
-            significant: false,
-            detectable: None,
+            variation: (variation(sides.before), variation(sides.after)),
+            ..Change::default()
         })
     }
 
@@ -212,8 +239,39 @@ impl<'j> Judge<'j> {
             expected_before: expected(&before, 0),
             expected_after: expected(&after, before.len()),
             is_informative: samples * pooled.min(1.0 - pooled) >= INFORMATIVE,
+            is_paired: false,
         };
-        Some(Candidate { row, kind, shares, counts: (all_before, all_after), group: 0 })
+        let is_heavy = samples * pooled >= INFORMATIVE;
+        let weights = (self.options.normalize == Normalize::No).then(|| self.weights(sides, &shares, is_heavy));
+        Some(Candidate { row, kind, shares, weights, counts: (all_before, all_after), group: 0 })
+    }
+
+    /// The weights of runs as parts of the mean weight of a run, or of a pair of runs.
+    fn weights(&self, sides: RunValues<'_>, shares: &RunShares, is_informative: bool) -> RunShares {
+        let totals = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
+        let (before, after) = (totals(self.sums.before), totals(self.sums.after));
+        let is_paired = self.is_paired();
+        let all = (before.iter().sum::<f64>() + after.iter().sum::<f64>()) / (before.len() + after.len()) as f64;
+        let unit = |run: usize| if is_paired { f64::midpoint(before[run], after[run]) } else { all };
+        let of = |values: &[Weight]| -> Vec<f64> {
+            values.iter().enumerate().map(|(run, weight)| weight.to_f64() / unit(run)).collect()
+        };
+        // The share's variance, and that of a sample: a whole of samples is not known better.
+        let expected = |expected: &[f64], totals: &[f64], sampling: Sampling| -> Vec<f64> {
+            let sample = |run: usize| sampling.period.to_f64() / unit(run);
+            let of_run = |(run, (expected, total)): (usize, (&f64, &f64))| {
+                expected * (total / unit(run)).powi(2) + sample(run).powi(2)
+            };
+            expected.iter().zip(totals).enumerate().map(of_run).collect()
+        };
+        RunShares {
+            before: of(sides.before),
+            after: of(sides.after),
+            expected_before: expected(&shares.expected_before, &before, self.sampling.0),
+            expected_after: expected(&shares.expected_after, &after, self.sampling.1),
+            is_informative,
+            is_paired,
+        }
     }
 
     /// Puts weights that are all but equal into one test each; returns the number of tests. A function
@@ -242,26 +300,57 @@ impl<'j> Judge<'j> {
         groups
     }
 
-    fn test(&self, candidates: &[Candidate], groups: usize) -> Vec<Test> {
+    fn test(&self, candidates: &[Candidate], groups: usize) -> Vec<Tests> {
         let alpha = self.options.alpha;
-        if self.has_runs() {
+        let spreads = self.has_runs().then(|| {
             let shares = firsts(candidates, groups).map(|candidate| &candidate.shares);
-            let spread = moderated::Spread::learn(&shares.collect::<Vec<_>>());
-            return candidates.iter().map(|candidate| spread.test(&candidate.shares, alpha)).collect();
-        }
-        let of_one = |candidate: &Candidate| {
-            if !self.blocks.iter().any(Whole::is_known) {
-                return compare_shares(candidate.counts.0, candidate.counts.1, alpha);
+            let weights = firsts(candidates, groups).filter_map(|candidate| candidate.weights.as_ref());
+            let learn = |rows: Vec<&RunShares>| moderated::Spread::learn(&rows);
+            (learn(shares.collect()), learn(weights.collect()))
+        });
+        let of_one = |candidate: &Candidate| match &spreads {
+            Some((of_shares, of_weights)) => Tests {
+                share: of_shares.test(&candidate.shares, alpha),
+                weight: candidate.weights.as_ref().map(|weights| of_weights.test(weights, alpha)),
+            },
+            None => {
+                let share = self.test_share(candidate);
+                Tests { weight: self.test_lone_weight(candidate, &share), share }
             }
-            let variance = |expected: &[f64], whole: &Whole| BatchVariance {
-                variance: expected.iter().sum(),
-                freedom: if whole.is_known() { whole.blocks as f64 - 1.0 } else { f64::INFINITY },
-            };
-            let before = variance(&candidate.shares.expected_before, &self.blocks[0]);
-            let after = variance(&candidate.shares.expected_after, &self.blocks[1]);
-            compare_in_blocks(candidate.counts, (before, after), alpha)
         };
         candidates.iter().map(of_one).collect()
+    }
+
+    /// Tests a share of one recording a side.
+    fn test_share(&self, candidate: &Candidate) -> Test {
+        let alpha = self.options.alpha;
+        if !self.blocks.iter().any(Whole::is_known) {
+            return compare_shares(candidate.counts.0, candidate.counts.1, alpha);
+        }
+        let variance = |expected: &[f64], whole: &Whole| BatchVariance {
+            variance: expected.iter().sum(),
+            freedom: if whole.is_known() { whole.blocks as f64 - 1.0 } else { f64::INFINITY },
+        };
+        let before = variance(&candidate.shares.expected_before, &self.blocks[0]);
+        let after = variance(&candidate.shares.expected_after, &self.blocks[1]);
+        compare_in_blocks(candidate.counts, (before, after), alpha)
+    }
+
+    /// Tests a weight of one recording a side: its share of a whole of which runs differ as the prior says.
+    fn test_lone_weight(&self, candidate: &Candidate, share: &Test) -> Option<Test> {
+        let weights = candidate.weights.as_ref()?;
+        let (before, after) = (weights.before[0], weights.after[0]);
+        let mean = candidate.shares.mean();
+        if before <= 0.0 || after <= 0.0 || mean <= 0.0 {
+            return None;
+        }
+        let prior = self.prior.variance();
+        let of_share = (share.deviation / mean).powi(2);
+        let of_whole = 2.0 * prior;
+        let freedom = moderated::sum_freedom((of_share, share.freedom), (of_whole, self.prior.freedom));
+        let difference = after - before;
+        let deviation = f64::midpoint(before, after) * (of_share + of_whole).sqrt();
+        Some(by_deviation(difference, deviation, freedom, self.options.alpha))
     }
 
     /// Finds out how many independent samples the samples of each side are worth.
@@ -307,56 +396,79 @@ impl<'j> Judge<'j> {
         &self,
         rows: &mut [Row],
         candidates: &[Candidate],
-        tests: &[Test],
+        tests: &[Tests],
         groups: usize,
         whole: Weight,
     ) -> Result<()> {
         let limits = self.limits();
-        let mut adjusted = vec![f64::NAN; groups];
+        // The shares of all groups, and behind them their weights.
+        let (mut adjusted, mut shares) = (Vec::new(), Vec::new());
+        let mut place = vec![(usize::MAX, None); groups];
         for (candidate, test) in candidates.iter().zip(tests) {
-            let first = &mut adjusted[candidate.group];
-            *first = if first.is_nan() { test.p } else { *first };
+            if place[candidate.group].0 != usize::MAX {
+                continue;
+            }
+            let share = candidate.shares.mean().clamp(0.0, 1.0);
+            let mut add = |p: f64| {
+                adjusted.push(p);
+                shares.push(share);
+                adjusted.len() - 1
+            };
+            place[candidate.group] = (add(test.share.p), test.weight.map(|test| add(test.p)));
         }
-        let shares: Vec<f64> =
-            firsts(candidates, groups).map(|candidate| candidate.shares.mean().clamp(0.0, 1.0)).collect();
-        let attention = attention(&shares);
+        // A whole share has no spread, and its weight counts all the same.
+        let heavy = shares.iter().map(|share| share.min(MOST_ATTENTION)).collect::<Vec<_>>();
+        let attention = attention(&heavy);
         adjust_weighted(&mut adjusted, &attention);
         let selected = adjusted.iter().filter(|p| **p < limits.alpha).count().max(1) as f64;
-        for (candidate, test) in candidates.iter().zip(tests) {
+        let count = adjusted.len() as f64;
+        for (candidate, tests) in candidates.iter().zip(tests) {
+            let (of_share, of_weight) = place[candidate.group];
             // A test passes at this alpha if it is the only one that does, and at `selected` times it
             // beside the others.
-            let alone = (limits.alpha * attention[candidate.group] / groups as f64).max(f64::MIN_POSITIVE);
-            let (low, high) = test.interval_at((alone * selected).min(1.0));
+            let alone = |at: usize| (limits.alpha * attention[at] / count).max(f64::MIN_POSITIVE);
+            let level = |at: usize| (alone(at) * selected).min(1.0);
             let row = &mut rows[candidate.row];
             let change = match candidate.kind {
                 Kind::Own => &mut row.own,
                 Kind::Total => &mut row.total,
             };
-            // Of the shares that moved, each weight is asked as well.
-            let has_moved = || self.has_moved_in_weight(candidate, test, limits.alpha / selected);
-            let test = Test {
-                p: adjusted[candidate.group],
-                interval: (100.0 * low, 100.0 * high),
-                deviation: 100.0 * test.deviation,
-                ..*test
+            let share = scaled(&tests.share, 100.0, level(of_share), adjusted[of_share]);
+            let before = candidate.weights.as_ref().map_or(0.0, |weights| mean(&weights.before));
+            let weight = tests.weight.zip(of_weight).map(|(test, at)| {
+                scaled(&test, if before > 0.0 { 100.0 / before } else { f64::INFINITY }, level(at), adjusted[at])
+            });
+            // Of the shares that moved, each weight is asked as well: shares move when others do.
+            let direction = match tests.weight.filter(|_| self.has_runs()) {
+                Some(test) => (selected * test.p_towards(change.points())).min(1.0),
+                None => 0.0,
             };
-            change.detectable = Detectable::of_share(&test, alone, limits, change.share_before);
-            change.test = Some(test);
-            let passes = limits.are_passed(test.p, change.points()) && self.is_large(change, whole)?;
-            change.significant = passes && has_moved();
+            let by_share = share.p.max(direction);
+            let is_large = self.is_large(change, whole)?;
+            let is_heavier = self.is_large_in_weight(change, whole)?;
+            change.share_significant = limits.are_passed(by_share, change.points()) && is_large;
+            let by_weight = weight.map_or(1.0, |test| test.p);
+            change.significant = change.share_significant || (by_weight < limits.alpha && is_heavier);
+            let p = by_share.min(by_weight);
+            // What may not count is not sure of anything that does.
+            change.p = Some(if is_large || by_weight <= by_share { p } else { by_weight.max(p) });
+            let sight = Sight {
+                share: (tests.share, alone(of_share)),
+                weight: tests.weight.zip(of_weight).map(|(test, at)| (test, alone(at))),
+                asks_direction: self.has_runs(),
+                before: change.share_before,
+            };
+            change.detectable = Detectable::of(&sight, limits);
+            change.share = Some(share);
+            change.weight = weight;
         }
         Ok(())
     }
 
-    /// Returns true if the weight moved as the share did. Shares move when others do; with several runs
-    /// the spread of the totals says whether a weight did.
-    fn has_moved_in_weight(&self, candidate: &Candidate, test: &Test, alpha: f64) -> bool {
-        if !self.has_runs() || self.options.normalize != Normalize::No {
-            return true;
-        }
-        let totals = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
-        let (before, after) = (totals(self.sums.before), totals(self.sums.after));
-        candidate.shares.weight_p(test, &before, &after) < alpha
+    /// Returns true if the weight moved by the least effect, as a part of the whole.
+    fn is_large_in_weight(&self, change: &Change, whole: Weight) -> Result<bool> {
+        let of_whole = 100.0 * change.difference()?.to_f64() / whole.to_f64();
+        Ok(whole > Weight::ZERO && of_whole.abs() >= self.options.min_effect)
     }
 
     /// A change of a share has to be as large in weight, in the same direction: when one function
@@ -375,21 +487,28 @@ impl<'j> Judge<'j> {
     }
 
     /// Tests the change of the whole. One recording a side does not tell how much the same program
-    /// differs from run to run: that is assumed then.
+    /// differs from run to run: the prior does.
     fn test_whole(&self) -> Option<Test> {
         let RunValues { before, after } = self.sums;
         if self.options.normalize != Normalize::No {
             return None;
         }
         let weights = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
-        if before.len() < 2 || after.len() < 2 {
-            let (b, a) = (weights(before), weights(after));
-            let before = whole::Runs { weights: &b, samples: self.sampling.0.worth };
-            let after = whole::Runs { weights: &a, samples: self.sampling.1.worth };
-            return whole::test(before, after, self.options.alpha);
+        let (before, after) = (weights(before), weights(after));
+        let before = whole::Runs { weights: &before, samples: self.sampling.0.worth };
+        let after = whole::Runs { weights: &after, samples: self.sampling.1.worth };
+        let alpha = self.options.alpha;
+        match self.is_paired() {
+            true => whole::test_pairs(before, after, alpha),
+            false => whole::test(before, after, &self.prior, alpha),
         }
-        Some(compare_runs(&weights(before), &weights(after), (0.0, 0.0), self.options.alpha))
     }
+}
+
+/// A test in another unit, its interval with this confidence, its p adjusted.
+fn scaled(test: &Test, factor: f64, alpha: f64, adjusted: f64) -> Test {
+    let (low, high) = test.interval_at(alpha);
+    Test { p: adjusted, interval: (factor * low, factor * high), deviation: factor * test.deviation, ..*test }
 }
 
 /// The first candidate of each test, in the order of the tests.
@@ -405,6 +524,16 @@ fn firsts(candidates: &[Candidate], groups: usize) -> impl Iterator<Item = &Cand
 fn sum(counts: &[Count]) -> Count {
     let add = |sum: Count, one: &Count| Count { hits: sum.hits + one.hits, of: sum.of + one.of };
     counts.iter().fold(Count::default(), add)
+}
+
+/// Half of the 95% interval of the mean, in percent of it; `None` of fewer than two runs.
+fn variation(runs: &[Weight]) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().map(|weight| weight.to_f64()).collect();
+    let (count, middle) = (values.len() as f64, mean(&values));
+    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    let known = values.len() >= 2 && middle > 0.0;
+    let deviation = (squares / (count - 1.0) / count).sqrt();
+    known.then(|| 100.0 * by_deviation(0.0, deviation, count - 1.0, 0.05).interval.1 / middle)
 }
 
 fn share(part: Weight, whole: Weight) -> f64 {
@@ -504,7 +633,7 @@ mod tests {
             let (before, after): (Vec<_>, Vec<_>) = (before.iter().collect(), after.iter().collect());
             let report = Diff::of_runs(&before, &after).report_with(&options).unwrap();
             let blind = report.gate("profile>0.001%").unwrap().blind().concat();
-            (report.profile.test.unwrap().deviation, report.sight(), blind)
+            (report.profile.weight.unwrap().deviation, report.sight(), blind)
         };
         for (before, after, lone) in [(1, 1, "a side"), (1, 3, "before"), (3, 1, "after")] {
             let (deviation, sight, blind) = tested(before, after);
@@ -569,6 +698,7 @@ mod tests {
             decimals: 0,
             sums: RunValues::split(SUMS, 3),
             blocks: BLOCKS,
+            prior: RunSpread::of([]),
         }
     }
 

@@ -48,14 +48,6 @@ pub(crate) fn three(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The smallest change of any function, `+2.1 points of any function`; the share of none grows by more than it all.
-pub(super) fn of_any_function(sign: &str, points: f64) -> String {
-    match points < 100.0 {
-        true => format!("{sign}{} points of any function", three(points)),
-        false => "no change of a function, however large".to_owned(),
-    }
-}
-
 /// A change in percentage points: `+8.58`, `-12.4`.
 pub(crate) fn points(points: f64) -> String {
     let text = format!("{:+.*}", if points.abs() < 9.995 { 2 } else { 1 }, points);
@@ -79,13 +71,26 @@ pub(crate) fn p_cell(p: Option<f64>) -> String {
 
 /// The least p-value of changes, of those that were tested.
 pub(crate) fn least_p<'c>(changes: impl IntoIterator<Item = &'c Change>) -> Option<f64> {
-    changes.into_iter().filter_map(|change| change.test.map(|test| test.p)).reduce(f64::min)
+    changes.into_iter().filter_map(|change| change.p).reduce(f64::min)
 }
 
-/// A change in words: `94 → 156 ms, +67%, p < 0.001`.
+/// A change in words: `94 ms ±2% → 156 ms ±3%  +67%`, or `~` if it may be noise.
 pub(crate) fn change(change: &Change, unit: Option<&str>) -> String {
-    let p = least_p([change]).map_or_else(String::new, |p| format!(", p {}", p_value(p)));
-    format!("{}, {}{p}", arrow(change.before, change.after, unit), percent(change))
+    let size = if change.significant { percent(change) } else { format!("~ ({})", percent(change)) };
+    format!("{}  {size}", arrow_with(change, unit))
+}
+
+/// A weight before and after, each with the half of its interval where there are runs to tell it.
+pub(crate) fn arrow_with(change: &Change, unit: Option<&str>) -> String {
+    let (before, after) = change.variation;
+    if before.is_none() && after.is_none() {
+        return arrow(change.before, change.after, unit);
+    }
+    let of = |weight, variation: Option<f64>| {
+        let variation = variation.map_or_else(String::new, |percent| format!(" ±{}%", percent.ceil()));
+        amount(weight, unit) + &variation
+    };
+    format!("{} → {}", of(change.before, before), of(change.after, after))
 }
 
 #[cfg(test)]
@@ -130,11 +135,5 @@ mod tests {
         let limits = [0.001, 0.0949, 0.095, 0.9949, 0.995];
         assert_eq!(limits.map(p_value), ["= 0.001", "= 0.095", "= 0.10", "= 0.99", "= 1"]);
         assert_eq!([8.577, -12.44, -0.001].map(points), ["+8.58", "-12.4", "+0.00"]);
-    }
-
-    #[test]
-    fn no_share_grows_by_more_than_all_of_it() {
-        assert_eq!(of_any_function("+", 99.94), "+99.9 points of any function");
-        assert_eq!(of_any_function("", 201.0), "no change of a function, however large");
     }
 }

@@ -38,8 +38,10 @@ pub struct ReportOptions {
     pub period: Option<Weight>,
     /// Trip gates on changes that are not significant too.
     pub any_change: bool,
-    /// Let gates pass that would not have seen a change of their limit.
-    pub allow_blind: bool,
+    /// Do not let gates pass that would not have seen a change of their limit.
+    pub require_power: bool,
+    /// Each run after was recorded in turn with the run before of the same number: compare pairs.
+    pub paired: bool,
     /// The treatment of frames of preemption and interrupts.
     pub interrupts: Interrupts,
 }
@@ -58,7 +60,8 @@ impl Default for ReportOptions {
             min_samples: 5.0,
             period: None,
             any_change: false,
-            allow_blind: false,
+            require_power: false,
+            paired: false,
             interrupts: Interrupts::Together,
         }
     }
@@ -131,9 +134,16 @@ impl ReportOptions {
         self
     }
 
-    /// Lets gates pass that would not have seen a change of their limit.
-    pub fn allow_blind(mut self, allow_blind: bool) -> Self {
-        self.allow_blind = allow_blind;
+    /// Does not let gates pass that would not have seen a change of their limit.
+    pub fn require_power(mut self, require_power: bool) -> Self {
+        self.require_power = require_power;
+        self
+    }
+
+    /// Compares runs in pairs: each run after was recorded in turn with the run before of the same number, so that
+    /// what drifts moved both.
+    pub fn paired(mut self, paired: bool) -> Self {
+        self.paired = paired;
         self
     }
 

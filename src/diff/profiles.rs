@@ -212,7 +212,7 @@ mod tests {
             let report = Diff::new(&b, &a).report_with(&options).unwrap();
             let change = &report.rows[0].own;
             // What cannot reach the least effect is not tested.
-            match change.test {
+            match change.share {
                 Some(Test { p, .. }) => {
                     assert!((p - example.p).abs() <= 1e-9 * example.p, "{before:?} {after:?}: {p}")
                 }

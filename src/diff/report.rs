@@ -7,6 +7,7 @@ use super::escape::Escape;
 use super::judge::{Judge, Judged};
 use super::notes::{self, Note};
 use super::options::{ReportOptions, Sort};
+use super::run_spread::RunSpread;
 use super::run_weights::RunWeights;
 use super::sampling::Sampling;
 use super::survey::Survey;
@@ -39,6 +40,8 @@ pub struct Report {
     pub profile: Change,
     /// The samples before and after.
     pub sampling: (Sampling, Sampling),
+    /// The spread between runs that is assumed of a side of one run.
+    pub run_spread: RunSpread,
     /// The number of tests the p-values are adjusted for.
     pub tests: usize,
     /// The check by permutation of the runs, from five a side.
@@ -71,6 +74,7 @@ impl Report {
             rows,
             profile,
             sampling: judge.sampling,
+            run_spread: judge.prior,
             tests,
             permutation,
             options: options.clone(),

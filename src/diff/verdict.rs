@@ -6,7 +6,6 @@ use std::fmt;
 use super::escape::Escape;
 use super::gate::{Gate, Tripped};
 use super::markdown_name::code;
-use super::numbers;
 use super::report::Report;
 use super::sampling::{Sampling, Spread};
 use crate::error::Result;
@@ -16,7 +15,8 @@ use crate::weight::Weight;
 /// The verdict of gates on a report. Its text has a line for each gate.
 ///
 /// A gate that did not trip passed only if it would have seen a change of its limit. One that would
-/// not is blind: too few samples, or runs that differ too much.
+/// not is not judged: too few samples, one run a side, or runs that differ too much. That is no failure unless
+/// [`ReportOptions::require_power`](super::ReportOptions::require_power) asks for it.
 ///
 /// ```
 /// use fg_tools::Profile;
@@ -26,20 +26,20 @@ use crate::weight::Weight;
 /// let after = Profile::from_lines(["main 7", "main;parse 40010", "main;write 60020"])?;
 /// let verdict = Diff::new(&before, &after).gate("total>10%")?;
 /// assert!(verdict.passed());
-/// assert!(verdict.to_string().starts_with("gate total>10% passed: it would have seen +"));
+/// assert!(verdict.to_string().starts_with("gate total>10% passed: would have seen +"));
 ///
 /// let few = (Profile::from_lines(["a 41", "b 59"])?, Profile::from_lines(["a 41", "b 60"])?);
 /// let verdict = Diff::new(&few.0, &few.1).gate("total>5%")?;
-/// assert!(!verdict.passed() && verdict.tripped().is_empty());
-/// assert!(verdict.blind()[0].starts_with("gate total>5% is blind: "));
+/// assert!(verdict.passed() && verdict.tripped().is_empty());
+/// assert!(verdict.not_judged()[0].starts_with("gate total>5% not judged: "));
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     answers: Vec<Answer>,
-    allow_blind: bool,
+    require_power: bool,
     tripped: Vec<String>,
-    blind: Vec<String>,
+    not_judged: Vec<String>,
 }
 
 /// The answer of one gate.
@@ -61,7 +61,7 @@ pub enum Outcome {
     /// A gate tripped.
     Tripped,
     /// No gate tripped, and one would not have seen a change of its limit.
-    Blind,
+    NotJudged,
 }
 
 impl Outcome {
@@ -70,14 +70,14 @@ impl Outcome {
         match self {
             Outcome::Passed => "passed",
             Outcome::Tripped => "tripped",
-            Outcome::Blind => "blind",
+            Outcome::NotJudged => "not-judged",
         }
     }
 }
 
 impl Verdict {
     pub(super) fn of(report: &Report, gates: &[Gate]) -> Result<Verdict> {
-        let mut verdict = Verdict { allow_blind: report.options.allow_blind, ..Verdict::default() };
+        let mut verdict = Verdict { require_power: report.options.require_power, ..Verdict::default() };
         if !gates.is_empty() {
             report.expect_comparable()?;
         }
@@ -86,36 +86,40 @@ impl Verdict {
             match answer.outcome {
                 Outcome::Passed => {}
                 Outcome::Tripped => verdict.tripped.push(answer.text.clone()),
-                Outcome::Blind => verdict.blind.push(answer.text.clone()),
+                Outcome::NotJudged => verdict.not_judged.push(answer.text.clone()),
             }
             verdict.answers.push(answer);
         }
         Ok(verdict)
     }
 
-    /// Returns true if no gate tripped, and none was blind unless
-    /// [`ReportOptions::allow_blind`](super::ReportOptions::allow_blind) says that it may be.
+    /// Returns true if no gate tripped, and each was judged if
+    /// [`ReportOptions::require_power`](super::ReportOptions::require_power) asks for that.
     pub fn passed(&self) -> bool {
-        self.outcome() == Outcome::Passed
+        match self.outcome() {
+            Outcome::Passed => true,
+            Outcome::Tripped => false,
+            Outcome::NotJudged => !self.require_power,
+        }
     }
 
     /// The outcome of all gates together.
     pub fn outcome(&self) -> Outcome {
-        match (self.tripped.is_empty(), self.blind.is_empty() || self.allow_blind) {
+        match (self.tripped.is_empty(), self.not_judged.is_empty()) {
             (false, _) => Outcome::Tripped,
             (true, true) => Outcome::Passed,
-            (true, false) => Outcome::Blind,
+            (true, false) => Outcome::NotJudged,
         }
     }
 
-    /// A line for each gate that tripped: `gate total>5%: parse, 40 → 44 ms, +10%, p < 0.001`.
+    /// A line for each gate that tripped: `gate total>5%: parse  40 → 44 ms  +10%  (p<0.001 n=5+5)`.
     pub fn tripped(&self) -> &[String] {
         &self.tripped
     }
 
     /// A line for each gate that did not trip and would not have seen a change of its limit.
-    pub fn blind(&self) -> &[String] {
-        &self.blind
+    pub fn not_judged(&self) -> &[String] {
+        &self.not_judged
     }
 
     pub(super) fn answers(&self) -> &[Answer] {
@@ -159,7 +163,7 @@ impl Answer {
         let sight = gate.sight(report);
         let outcome = match changes.first() {
             Some(_) => Outcome::Tripped,
-            None if !any && gate.is_blind(sight.as_ref()) => Outcome::Blind,
+            None if !any && gate.is_blind(sight.as_ref()) => Outcome::NotJudged,
             None => Outcome::Passed,
         };
         let seen = |escape: &Escape| {
@@ -173,18 +177,24 @@ impl Answer {
                 let first = changes.first().map(|first| describe(first, report, escape));
                 format!(": {}{more}", first.unwrap_or_default())
             }
-            Outcome::Blind => {
-                let seen = seen(escape)
-                    .map_or_else(|| "nothing was tested".to_owned(), |seen| format!("it {seen} at best"));
+            Outcome::NotJudged if gate.matches_nothing(report) => " not judged: no function matches".to_owned(),
+            Outcome::NotJudged => {
+                if let Some(lone) = report.lone_recording().filter(|_| gate.is_of_whole()) {
+                    let whole = report.plausible().unwrap_or_default();
+                    return format!(
+                        " not judged at {}: {lone}. {whole}record 5 runs to decide",
+                        gate.limit(report, escape)
+                    );
+                }
+                let seen = seen(escape).unwrap_or_else(|| "nothing was tested".to_owned());
                 format!(
-                    " is blind: {} cannot see {}, {seen}; record more or longer, raise the limit, \
-                     or accept it by --allow-blind",
-                    evidence(report, gate.is_of_whole()),
+                    " not judged at {}: {}, {seen}; record more or longer to decide",
                     gate.limit(report, escape),
+                    evidence(report),
                 )
             }
             Outcome::Passed => match seen(escape).filter(|_| !any) {
-                Some(seen) => format!(" passed: it {seen}"),
+                Some(seen) => format!(" passed: {seen}"),
                 None => " passed".to_owned(),
             },
         };
@@ -195,33 +205,30 @@ impl Answer {
 }
 
 /// The evidence of a report, in few words: `167 samples`.
-fn evidence(report: &Report, of_whole: bool) -> String {
+fn evidence(report: &Report) -> String {
     let (before, after) = report.sampling;
-    if of_whole && let Some(lone) = report.lone_recording() {
-        return lone.to_owned();
-    }
     if before.spread == Spread::Runs && after.spread == Spread::Runs {
-        return format!("{} and {} runs that differ as these do", before.runs, after.runs);
+        return format!("{} and {} runs", before.runs, after.runs);
     }
     let count = |samples: f64| units::grouped(Weight::new(samples.round() as i128));
     let worth = |sampling: Sampling| sampling.worth.min(sampling.samples);
     let (b, a) = (count(worth(before)), count(worth(after)));
     let kind = if before.worth < 0.95 * before.samples || after.worth < 0.95 * after.samples {
-        "samples' worth of evidence"
+        "independent samples"
     } else {
         "samples"
     };
     if a == b { format!("{a} {kind} a side") } else { format!("{b} and {a} {kind}") }
 }
 
-/// `parse, 40 → 44 ms, +10%, p < 0.001`.
+/// `parse  40 → 44 ms  +10%  (p<0.001 n=5+5)`.
 fn describe(tripped: &Tripped<'_>, report: &Report, escape: &Escape) -> String {
     let of = tripped.row.map_or_else(|| "the whole".to_owned(), |row| (escape.name)(&row.name));
     let kind = match tripped.row {
-        Some(row) if std::ptr::eq(tripped.change, &row.own) => " (self)",
+        Some(row) if !std::ptr::eq(tripped.change, &row.total) => " (self)",
         _ => "",
     };
-    format!("{of}{kind}, {}", numbers::change(tripped.change, report.unit_as(escape).as_deref()))
+    format!("{of}{kind}  {}", report.change(tripped.change, escape))
 }
 
 #[cfg(test)]
@@ -238,12 +245,12 @@ mod tests {
         let mut said = |before: (f64, f64), after: (f64, f64)| {
             (report.sampling.0.samples, report.sampling.0.worth) = before;
             (report.sampling.1.samples, report.sampling.1.worth) = after;
-            evidence(&report, false)
+            evidence(&report)
         };
         assert_eq!(said((2000.0, 2000.0), (3000.0, 3000.0)), "2,000 and 3,000 samples");
         assert_eq!(said((2000.0, 2000.0), (2000.0, 2000.0)), "2,000 samples a side");
         // One side whose samples hang together is enough.
-        let worth = "samples' worth of evidence";
+        let worth = "independent samples";
         assert_eq!(said((2000.0, 100.0), (3000.0, 3000.0)), format!("100 and 3,000 {worth}"));
         assert_eq!(said((2000.0, 2000.0), (3000.0, 100.0)), format!("2,000 and 100 {worth}"));
         assert_eq!(said((2000.0, 100.0), (3000.0, 100.0)), format!("100 {worth} a side"));

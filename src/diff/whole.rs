@@ -1,11 +1,8 @@
-//! The test of the whole by one recording a side, which cannot tell how much runs of the same program
-//! differ: that is assumed.
+//! The test of the whole: pairs of runs, runs of both sides, or runs and what is known of the spread of others.
 
-use crate::significance::{Test, by_deviation};
-
-/// The assumed standard deviation of the weight of a run, as a part of it. Runs of one program on a busy
-/// machine of two processors differed by 1 to 8% in processor time; a build server is no calmer.
-const SPREAD: f64 = 0.1;
+use super::run_spread::RunSpread;
+use crate::significance::moderated::{Prior, mean};
+use crate::significance::{Test, by_deviation, compare_runs};
 
 /// Weights of runs and the number of samples they are made of.
 #[derive(Clone, Copy, Debug)]
@@ -15,35 +12,67 @@ pub(super) struct Runs<'w> {
 }
 
 impl Runs<'_> {
-    fn mean(self) -> f64 {
-        self.weights.iter().sum::<f64>() / self.weights.len().max(1) as f64
+    fn count(self) -> f64 {
+        self.weights.len().max(1) as f64
     }
 
-    /// The variance of the mean, as a part of its square.
-    fn relative_variance(self) -> f64 {
-        SPREAD * SPREAD / self.weights.len().max(1) as f64 + 1.0 / self.samples.max(1.0)
+    /// The logarithms of the weights; `None` unless all are above 0.
+    fn logarithms(self) -> Option<Vec<f64>> {
+        let all = !self.weights.is_empty() && self.weights.iter().all(|weight| *weight > 0.0);
+        all.then(|| self.weights.iter().map(|weight| weight.ln()).collect())
     }
 }
 
-/// Tests the change of the whole by the assumed spread; `None` if a side weighs nothing.
-pub(super) fn test(before: Runs<'_>, after: Runs<'_>, alpha: f64) -> Option<Test> {
-    let (b, a) = (before.mean(), after.mean());
-    if b <= 0.0 || a <= 0.0 {
-        return None;
+/// Tests the change of the whole, in percent of the weight before; `None` if a side weighs nothing.
+///
+/// Two runs a side and more are compared by their own spread. A lone run has none: then the prior is asked, in the
+/// light of the runs of the other side.
+pub(super) fn test(before: Runs<'_>, after: Runs<'_>, prior: &RunSpread, alpha: f64) -> Option<Test> {
+    if before.weights.len() >= 2 && after.weights.len() >= 2 {
+        let test = compare_runs(before.weights, after.weights, (0.0, 0.0), alpha);
+        let of = 100.0 / mean(before.weights);
+        let interval = (of * test.interval.0, of * test.interval.1);
+        return (of > 0.0).then_some(Test { interval, deviation: of * test.deviation, ..test });
     }
-    // Without a change both would weigh as much as both do in the mean.
-    let middle = f64::midpoint(b, a);
-    let deviation = middle * (before.relative_variance() + after.relative_variance()).sqrt();
-    Some(by_deviation(a - b, deviation, f64::INFINITY, alpha))
+    let (b, a) = (before.logarithms()?, after.logarithms()?);
+    let squares = |values: &[f64]| values.iter().map(|value| (value - mean(values)).powi(2)).sum::<f64>();
+    let own = (b.len() + a.len()) as f64 - 2.0;
+    let of_runs = if own > 0.0 { (squares(&b) + squares(&a)) / own } else { 0.0 };
+    let variance = Prior { variance: prior.variance(), freedom: prior.freedom }.squeeze(of_runs, own);
+    let of_side = |side: Runs<'_>| variance / side.count() + 1.0 / side.samples.max(1.0);
+    let deviation = (of_side(before) + of_side(after)).sqrt();
+    Some(in_percent(by_deviation(mean(&a) - mean(&b), deviation, prior.freedom + own, alpha)))
+}
+
+/// Tests the change of the whole by pairs of runs: a machine that gets slower moves both of a pair.
+pub(super) fn test_pairs(before: Runs<'_>, after: Runs<'_>, alpha: f64) -> Option<Test> {
+    let (b, a) = (before.logarithms()?, after.logarithms()?);
+    let ratios: Vec<f64> = b.iter().zip(&a).map(|(b, a)| a - b).collect();
+    let middle = mean(&ratios);
+    let freedom = ratios.len() as f64 - 1.0;
+    let squares: f64 = ratios.iter().map(|ratio| (ratio - middle).powi(2)).sum();
+    let deviation = (squares / freedom / ratios.len() as f64).sqrt();
+    // Pairs that agree to the last digit are sure, and no change at all is none.
+    let deviation = if middle == 0.0 { deviation.max(f64::MIN_POSITIVE) } else { deviation };
+    (freedom >= 1.0).then(|| in_percent(by_deviation(middle, deviation, freedom, alpha)))
+}
+
+/// The test of a logarithm of a ratio, in percent.
+fn in_percent(test: Test) -> Test {
+    let percent = |ratio: f64| 100.0 * ratio.exp_m1();
+    let interval = (percent(test.interval.0), percent(test.interval.1));
+    Test { interval, deviation: 100.0 * test.deviation, ..test }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PRIOR: RunSpread = RunSpread { recorder: "a recorder", deviation: 0.1, freedom: 1e9, programs: 0 };
+
     fn of(before: f64, after: f64, samples: f64) -> Test {
         let side = |weights| Runs { weights, samples };
-        test(side(&[before]), side(&[after]), 0.01).unwrap()
+        test(side(&[before]), side(&[after]), &PRIOR, 0.01).unwrap()
     }
 
     #[test]
@@ -53,22 +82,35 @@ mod tests {
         // Twenty samples tell less than a thousand.
         assert!(of(1000.0, 1700.0, 20.0).p > 0.01);
         // The variance of a run, of which a part is that of its samples: on both sides.
-        assert!((of(900.0, 1100.0, 20.0).deviation - 1000.0 * (2.0f64 * (0.01 + 0.05)).sqrt()).abs() < 1e-9);
+        assert!((of(900.0, 1100.0, 20.0).deviation - 100.0 * (2.0f64 * (0.01 + 0.05)).sqrt()).abs() < 1e-6);
         let (there, back) = (of(10.0, 17.0, 500.0), of(17.0, 10.0, 500.0));
         assert!((there.p - back.p).abs() < 1e-12);
         assert!(there.interval.0 > 0.0 && back.interval.1 < 0.0);
     }
 
     #[test]
-    fn runs_of_a_side_stand_for_their_mean() {
-        let test_of = |before: &[f64], after: &[f64]| {
-            let side = |weights| Runs { weights, samples: 1e12 };
-            test(side(before), side(after), 0.05)
-        };
-        // The spread of a tenth, of four runs each: a twentieth of the mean, times the root of two.
-        let change = test_of(&[90.0, 110.0, 90.0, 110.0], &[120.0, 80.0, 100.0, 100.0]).unwrap();
-        assert!((change.deviation - 5.0 * 2f64.sqrt()).abs() < 1e-6, "{change:?}");
-        assert_eq!((change.p, change.interval.0), (1.0, -change.interval.1));
-        assert!(test_of(&[], &[1.0]).is_none() && test_of(&[1.0], &[0.0]).is_none());
+    fn a_baseline_of_nine_runs_predicts_the_next() {
+        let nine = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.3, 99.7];
+        let wide = RunSpread { deviation: 0.1, freedom: 3.0, ..PRIOR };
+        let side = |weights| Runs { weights, samples: 1e12 };
+        let by_nine = |after: f64| test(side(&nine), side(&[after]), &wide, 0.01).unwrap();
+        let by_one = |after: f64| test(side(&[100.0]), side(&[after]), &wide, 0.01).unwrap();
+        assert!(by_nine(130.0).p < 0.01 && by_one(130.0).p > 0.05);
+        assert!(by_nine(104.0).p > 0.05);
+        // Those of the other side as well.
+        assert!(test(side(&[130.0]), side(&nine), &wide, 0.01).unwrap().p < 0.01);
+    }
+
+    /// scipy.stats.ttest_1samp(log(after / before), 0): p = 2.75e-07; ttest_ind(before, after, equal_var=False): 0.19.
+    #[test]
+    fn pairs_take_a_drift_away() {
+        let before = [100.0, 106.0, 112.0, 118.0, 124.0];
+        let after = [108.0, 114.2, 121.3, 127.1, 134.2];
+        let side = |weights| Runs { weights, samples: 1e12 };
+        let pairs = test_pairs(side(&before), side(&after), 0.05).unwrap();
+        let apart = test(side(&before), side(&after), &PRIOR, 0.05).unwrap();
+        assert!((pairs.p / 2.753325e-7 - 1.0).abs() < 1e-4 && (apart.p - 0.191251).abs() < 1e-5, "{pairs:?} {apart:?}");
+        assert!(pairs.interval.0 > 7.0 && pairs.interval.1 < 9.0);
+        assert_eq!(test_pairs(side(&before), side(&before), 0.05).unwrap().p, 1.0);
     }
 }

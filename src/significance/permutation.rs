@@ -22,25 +22,30 @@ pub struct Permutation {
 }
 
 /// Divides the runs of both sides anew; `None` if fewer than 100 divisions exist, which could tell little.
-pub(crate) fn divide_anew(rows: &[&RunShares]) -> Option<Permutation> {
-    let first = rows.first()?;
+/// `families` are functions of which each family has a spread of its own: their shares, and their weights.
+pub(crate) fn divide_anew(families: &[Vec<&RunShares>]) -> Option<Permutation> {
+    let first = families.first()?.first()?;
     let (before, runs) = (first.before.len(), first.before.len() + first.after.len());
     let divisions = Divisions::of(runs, before);
     let is_alone = before.min(runs - before) < 2;
     if is_alone || divisions.count < 100 {
         return None;
     }
-    let mut heavy: Vec<&RunShares> = rows.to_vec();
-    heavy.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
-    heavy.truncate(ROWS);
+    let mut heavy = families.to_vec();
+    for rows in &mut heavy {
+        rows.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
+        rows.truncate(ROWS / families.len());
+    }
 
     let recorded: Vec<usize> = (0..before).collect();
-    let statistic = largest(&heavy, &recorded, runs);
+    let largest =
+        |before: &[usize]| heavy.iter().map(|rows| largest(rows, before, runs)).fold(0.0, f64::max);
+    let statistic = largest(&recorded);
     let (mut at_least, mut looked_at) = (0usize, 0usize);
     for chosen in divisions.chosen() {
         looked_at += 1;
         // The same numbers in another order add up to the same but for rounding.
-        at_least += usize::from(largest(&heavy, &chosen, runs) >= statistic * (1.0 - 1e-9));
+        at_least += usize::from(largest(&chosen) >= statistic * (1.0 - 1e-9));
     }
     Some(Permutation { p: at_least as f64 / looked_at as f64, divisions: looked_at })
 }

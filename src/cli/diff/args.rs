@@ -120,7 +120,7 @@ pub struct TestArgs {
 pub struct GateArgs {
     /// Exit with 1 on a significant change: slower>5% (the whole, or any function),
     /// total>5%, self>2pp, /regex/>1000, self/regex/<-5%, profile>3%; several with
-    /// blanks between. Exit with 2 if a change of that size would not have been seen
+    /// blanks between
     #[arg(long, value_name = "EXPR", value_parser = gates)]
     pub gate: Vec<Gates>,
     /// Read gates from FILE; # begins a comment
@@ -129,9 +129,9 @@ pub struct GateArgs {
     /// Trip gates on changes that may be noise too
     #[arg(long)]
     pub any: bool,
-    /// Let gates pass that would not have seen a change of their size
+    /// Exit with 3 if a gate does not trip and would not have seen a change of its size
     #[arg(long)]
-    pub allow_blind: bool,
+    pub require_power: bool,
 }
 
 /// The gates of one argument.

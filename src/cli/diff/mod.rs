@@ -63,8 +63,8 @@ Examples:
   fg-diff --by endpoint --table before.pb.gz after.pb.gz
   fg-diff --gate 'slower>5%' --before b1.folded b2.folded --after a1.folded a2.folded
 
-Exit status: 0, 1 when a gate tripped, 2 on trouble: also when a gate would not have
-seen a change of its size."
+Exit status: 0, 1 when a gate tripped, 2 on trouble, 3 with --require-power when no
+gate tripped and one would not have seen a change of its size."
 )]
 pub struct Diff {
     /// Two recordings of any format, before and after; `-` is standard input, for one
@@ -224,7 +224,7 @@ impl Diff {
             strip: self.names.strip(),
             match_renamed: self.names.fuzzy,
             any_change: self.gate.any,
-            allow_blind: self.gate.allow_blind,
+            require_power: self.gate.require_power,
             interrupts: if self.form.interrupts { Interrupts::Apart } else { Interrupts::Together },
             ..self.test.apply(ReportOptions::default())
         }
@@ -371,30 +371,26 @@ fn time_range(text: &str) -> Result<TimeRange, String> {
     TimeRange::parse(text).map_err(|error| error.to_string())
 }
 
-/// Writes a line for each gate, but for those that were blind: they are trouble.
+/// Writes a line for each gate.
 fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> anyhow::Result<()> {
-    let is_trouble = verdict.outcome() == Outcome::Blind;
-    let text = verdict.to_string();
-    for line in text.lines().filter(|line| !is_trouble || !verdict.blind().iter().any(|blind| blind == line))
-    {
+    for line in verdict.to_string().lines() {
         writeln!(out, "{line}").map_err(Error::from)?;
     }
     Ok(())
 }
 
-/// Says on standard error which gates tripped, unless that was shown, and which were blind; the exit
-/// status.
+/// The exit status of a gate that would not have seen a change of its size, where that is asked for.
+const NOT_JUDGED: u8 = 3;
+
+/// Says on standard error which gates tripped and which were not judged, unless that was shown; the exit status.
 pub(in crate::cli) fn say_verdict(name: &str, verdict: &Verdict, is_shown: bool) -> Exit {
     if !is_shown {
-        verdict.tripped().iter().for_each(|line| say(name, line));
+        verdict.tripped().iter().chain(verdict.not_judged()).for_each(|line| say(name, line));
     }
     match verdict.outcome() {
-        Outcome::Passed => Exit::Yes,
         Outcome::Tripped => Exit::No,
-        Outcome::Blind => {
-            verdict.blind().iter().for_each(|line| say(name, line));
-            Exit::Status(2)
-        }
+        Outcome::NotJudged if !verdict.passed() => Exit::Status(NOT_JUDGED),
+        Outcome::NotJudged | Outcome::Passed => Exit::Yes,
     }
 }
 

@@ -50,7 +50,7 @@ pub struct AgainstArgs {
 impl AgainstArgs {
     /// Refuses options that say how to compare where nothing is compared.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        let GateArgs { gate, gate_file, any, allow_blind } = &self.gate;
+        let GateArgs { gate, gate_file, any, require_power } = &self.gate;
         let TestArgs { alpha, min_effect, min_samples, period } = &self.test;
         let given = [
             ("--keep", self.keep.is_some()),
@@ -60,7 +60,7 @@ impl AgainstArgs {
             ("--gate", !gate.is_empty()),
             ("--gate-file", !gate_file.is_empty()),
             ("--any", *any),
-            ("--allow-blind", *allow_blind),
+            ("--require-power", *require_power),
             ("--alpha", alpha.is_some()),
             ("--min-effect", min_effect.is_some()),
             ("--min-samples", min_samples.is_some()),
@@ -77,7 +77,8 @@ impl AgainstArgs {
         let mut options = self.test.apply(ReportOptions::default());
         options.strip = self.strip.clone();
         options.any_change = self.gate.any;
-        options.allow_blind = self.gate.allow_blind;
+        options.require_power = self.gate.require_power;
+        options.paired = true;
         options
     }
 

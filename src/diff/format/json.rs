@@ -56,6 +56,12 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
         "permutation": report.permutation.map(|it| json!({ "p": it.p, "divisions": it.divisions })),
         "before": sampling(report.sampling.0),
         "after": sampling(report.sampling.1),
+        "run_spread": json!({
+            "recorder": report.run_spread.recorder,
+            "deviation_percent": 100.0 * report.run_spread.deviation,
+            "freedom": report.run_spread.freedom,
+            "programs": report.run_spread.programs,
+        }),
         "profile": change(&report.profile)?,
         "renamed": renamed.collect::<Vec<_>>(),
         "left_out": report.rows.len() - rows.len(),
@@ -143,9 +149,12 @@ fn change(change: &Change) -> Result<Value> {
         "share_before": change.share_before,
         "share_after": change.share_after,
         "pp": change.points(),
-        "interval_pp": change.test.map(|test| [test.interval.0, test.interval.1]),
-        "p": change.test.map(|test| test.p),
+        "interval_pp": change.share.map(|test| [test.interval.0, test.interval.1]),
+        "interval_percent": change.weight.map(|test| [test.interval.0, test.interval.1]),
+        "p": change.p,
         "significant": change.significant,
+        "share_significant": change.share_significant,
+        "variation_percent": [change.variation.0, change.variation.1],
         "would_have_seen": change.detectable.map(detectable),
     }))
 }

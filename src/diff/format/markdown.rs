@@ -70,7 +70,7 @@ fn title(report: &Report, options: &FormatOptions) -> String {
         Some(verdict) => match verdict.outcome() {
             Outcome::Passed => "Passed",
             Outcome::Tripped => "Failed",
-            Outcome::Blind => "Undecided",
+            Outcome::NotJudged => "Not judged",
         },
     };
     format!("{word}: {headline}")
@@ -167,7 +167,7 @@ fn line(report: &Report, row: &Row) -> String {
             numbers::percent(change)
         )
     });
-    let interval = row.leading().test.map_or_else(String::new, |test| {
+    let interval = row.leading().share.map_or_else(String::new, |test| {
         format!(" [{}, {}]", numbers::points(test.interval.0), numbers::points(test.interval.1))
     });
     let points = numbers::points(row.leading().points());

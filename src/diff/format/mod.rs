@@ -143,7 +143,7 @@ fn mark(row: &Row) -> &'static str {
     match row.presence() {
         Presence::New => "new",
         Presence::Gone => "gone",
-        Presence::Both if row.leading().points() > 0.0 => "up",
+        Presence::Both if row.leading().difference().is_ok_and(|size| size > crate::Weight::ZERO) => "up",
         Presence::Both => "down",
     }
 }

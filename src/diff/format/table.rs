@@ -157,7 +157,7 @@ fn change_cells(report: &Report, change: &Change) -> Result<[String; 6]> {
         format!("{sign}{}", amount(difference)),
         numbers::percent(change),
         numbers::points(change.points()),
-        change.test.map_or_else(
+        change.share.map_or_else(
             || "–".to_owned(),
             |test| format!("[{:+.2}, {:+.2}]", test.interval.0, test.interval.1),
         ),

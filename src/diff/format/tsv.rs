@@ -34,9 +34,9 @@ fn change_cells(change: &Change) -> Result<[String; 9]> {
         change.difference()?.to_string(),
         known(change.percent()),
         known(Some(change.points())),
-        known(change.test.map(|test| test.interval.0)),
-        known(change.test.map(|test| test.interval.1)),
-        change.test.map_or_else(String::new, |test| format!("{:e}", test.p)),
+        known(change.share.map(|test| test.interval.0)),
+        known(change.share.map(|test| test.interval.1)),
+        change.p.map_or_else(String::new, |p| format!("{p:e}")),
         change.significant.to_string(),
     ])
 }

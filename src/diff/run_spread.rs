@@ -1,0 +1,104 @@
+//! The spread of one program from run to run, as measured on others: the prior of comparisons with a lone run.
+//!
+//! `run_spread.tsv` holds the measurements of `scripts/sweep/spread`, and says of which machine. A prior is the scaled
+//! inverse chi-square distribution that fits the variances of the programs of a recorder best (limma's `fitFDist`).
+
+use crate::profile::Facts;
+use crate::significance::moderated::Prior;
+
+const MEASURED: &str = include_str!("run_spread.tsv");
+/// The least weight of a program that tells of the spread, in ns: fewer samples differ by chance alone.
+const LEAST: f64 = 50e6;
+/// The least number of programs of a recorder that stand for others.
+const PROGRAMS: usize = 5;
+
+/// The standard deviation of the weight of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RunSpread {
+    /// The recorder it was measured with.
+    pub recorder: &'static str,
+    /// The standard deviation, as a part of the weight of a run.
+    pub deviation: f64,
+    /// The degrees of freedom that it is known with: programs differ in it.
+    pub freedom: f64,
+    /// The number of programs it was measured on.
+    pub programs: usize,
+}
+
+/// A line of the measurements: recorder, program, runs, mean weight, deviation in percent.
+fn measurements() -> impl Iterator<Item = (&'static str, f64, f64)> {
+    let lines = MEASURED.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let mut cells = line.split('\t');
+        let (recorder, _program) = (cells.next()?, cells.next()?);
+        let mut number = || cells.next()?.parse::<f64>().ok();
+        let (runs, weight, percent) = (number()?, number()?, number()?);
+        (weight >= LEAST).then_some((recorder, runs - 1.0, (percent / 100.0).powi(2)))
+    })
+}
+
+impl RunSpread {
+    /// The spread of recordings with these facts: that of their recorder, or of all recorders if it is not known.
+    pub(super) fn of<'f>(facts: impl IntoIterator<Item = &'f Facts>) -> RunSpread {
+        let mut of = facts.into_iter().map(|facts| {
+            let producer = facts.producer.as_deref()?;
+            // `fg-record 0.1.0 with py-spy` is py-spy's.
+            let producer = match producer.rsplit_once(" with ") {
+                Some((_, other)) => other,
+                None => producer.split(' ').next()?,
+            };
+            measurements().map(|(recorder, ..)| recorder).find(|recorder| *recorder == producer)
+        });
+        let first = of.next().flatten().filter(|first| of.all(|other| other == Some(*first)));
+        RunSpread::measured(first).unwrap_or_else(|| {
+            let any = RunSpread::measured(None);
+            any.unwrap_or(RunSpread { recorder: "any recorder", deviation: 0.1, freedom: 4.0, programs: 0 })
+        })
+    }
+
+    /// The spread measured with a recorder, or with all of them.
+    fn measured(recorder: Option<&'static str>) -> Option<RunSpread> {
+        let rows: Vec<(f64, f64)> = measurements()
+            .filter(|(of, ..)| recorder.is_none_or(|recorder| *of == recorder))
+            .map(|(_, freedom, variance)| (freedom, variance))
+            .collect();
+        let freedom = rows.first()?.0;
+        let variances: Vec<f64> = rows.iter().map(|(_, variance)| *variance).collect();
+        let prior = Prior::fit(&variances, freedom);
+        (rows.len() >= PROGRAMS).then_some(RunSpread {
+            recorder: recorder.unwrap_or("any recorder"),
+            deviation: prior.variance.sqrt(),
+            freedom: prior.freedom.clamp(1.0, 1e6),
+            programs: rows.len(),
+        })
+    }
+
+    /// The runs it was measured on: `runs of fg-record`.
+    pub(super) fn describe(&self) -> String {
+        format!("runs of {}", self.recorder)
+    }
+
+    pub(super) fn variance(&self) -> f64 {
+        self.deviation * self.deviation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_that_of_the_recorder() {
+        let of = |producer: &str| {
+            let facts = Facts { producer: Some(producer.into()), ..Facts::default() };
+            RunSpread::of([&facts, &facts])
+        };
+        let known = of("fg-record 0.1.0");
+        assert!(known.programs >= 40 && (0.005..0.05).contains(&known.deviation), "{known:?}");
+        assert!((1.0..50.0).contains(&known.freedom), "{known:?}");
+        let other = of("other 1");
+        assert!(other.recorder == "any recorder" && other.deviation >= known.deviation, "{other:?}");
+        assert_eq!(RunSpread::of([]), other);
+    }
+}
