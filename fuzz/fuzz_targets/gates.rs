@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
         .normalize(if bit(0) { Normalize::BeforeToAfter } else { Normalize::No })
         .match_renamed(bit(1))
         .any_change(bit(2))
-        .allow_blind(bit(3));
+        .require_power(bit(3));
     if let Some(report) = one_line(Diff::new(&before, &after).report_with(&options)) {
         let changes = report.rows.iter().flat_map(|row| [&row.own, &row.total]).chain([&report.profile]);
         for test in changes.filter_map(|change| change.test) {

@@ -22,9 +22,18 @@ impl Report {
     /// [`Report::headline`] with names and the unit as `escape` writes them.
     pub(super) fn headline_with(&self, escape: &Escape) -> String {
         let whole = format!("whole {}", self.change(&self.profile, escape));
-        let slower = self.named("slower", escape, |size| size > Weight::ZERO);
-        let faster = self.named("faster", escape, Weight::is_negative);
-        let named: Vec<String> = [slower, faster].into_iter().flatten().collect();
+        let size = |row: &Row| row.leading().difference().unwrap_or(Weight::ZERO);
+        let is_both = |row: &Row| row.presence() == Presence::Both;
+        // Code that moved between a function and its callees made nothing slower.
+        let is_moved = |row: &Row| row.net.as_ref().is_some_and(|net| !net.significant);
+        let lists = [
+            self.named("slower", escape, &|row| is_both(row) && size(row) > Weight::ZERO && !is_moved(row)),
+            self.named("faster", escape, &|row| is_both(row) && size(row).is_negative()),
+            self.named("new", escape, &|row| row.presence() == Presence::New),
+            self.named("gone", escape, &|row| row.presence() == Presence::Gone),
+            self.named("with code of what it called", escape, &|row| is_both(row) && is_moved(row)),
+        ];
+        let named: Vec<String> = lists.into_iter().flatten().collect();
         match (named.is_empty(), self.profile.significant) {
             (false, _) => format!("{}; {whole}", named.join("; ")),
             (true, true) => format!("{whole}; no function stands out ({})", self.sight()),
@@ -32,11 +41,11 @@ impl Report {
         }
     }
 
-    /// The functions that got slower, or faster, each with the change of its weight: `slower: lex +1.2 ms, parse
-    /// +300 µs and 2 more`.
-    fn named(&self, word: &str, escape: &Escape, is_meant: impl Fn(Weight) -> bool) -> Option<String> {
+    /// Some of the functions that changed, each with the change of its weight: `slower: lex +1.2 ms (+40%), parse
+    /// +300 µs (+5.2%) and 2 more`.
+    fn named(&self, word: &str, escape: &Escape, is_meant: &dyn Fn(&Row) -> bool) -> Option<String> {
         let size = |row: &Row| row.leading().difference().unwrap_or(Weight::ZERO);
-        let mut rows: Vec<&Row> = self.significant().filter(|row| is_meant(size(row))).collect();
+        let mut rows: Vec<&Row> = self.significant().filter(|row| is_meant(row)).collect();
         // A function that works itself says more than those that call it.
         let magnitude = |row: &Row| size(row).to_f64().abs();
         rows.sort_by(|a, b| {
@@ -49,11 +58,10 @@ impl Report {
             let difference = numbers::amount(size(row), unit.as_deref());
             let sign = if size(row) > Weight::ZERO { "+" } else { "" };
             let percent = match row.presence() {
-                Presence::Both => numbers::percent(change),
-                Presence::New => "new".to_owned(),
-                Presence::Gone => "gone".to_owned(),
+                Presence::Both => format!(" ({})", numbers::percent(change)),
+                Presence::New | Presence::Gone => String::new(),
             };
-            format!("{} {sign}{difference} ({percent})", (escape.name)(&row.name))
+            format!("{} {sign}{difference}{percent}", (escape.name)(&row.name))
         });
         let names = named.collect::<Vec<_>>().join(", ");
         let more = rows.len().saturating_sub(NAMES);

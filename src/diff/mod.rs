@@ -14,7 +14,7 @@
 //!
 //! let mut table = Vec::new();
 //! diff.report()?.write(ReportFormat::Table, &mut table)?;
-//! assert!(String::from_utf8_lossy(&table).contains("the whole 420 → 470 µs, +12%"));
+//! assert!(String::from_utf8_lossy(&table).contains("whole 420 → 470 µs  ~ (+12%)"));
 //!
 //! let verdict = diff.gate("self>2pp")?;
 //! println!("{verdict}");
@@ -36,9 +36,12 @@ mod gate;
 mod headline;
 mod interrupts;
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
+mod jit;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod join;
 mod judge;
 mod markdown_name;
+mod net;
 mod normalize;
 mod notes;
 mod numbers;

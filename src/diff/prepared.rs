@@ -2,6 +2,8 @@
 
 use super::fuzzy::CallGraph;
 use super::join::{Pair, Rename};
+use super::jit;
+use super::net::Calls;
 use super::normalize::{Normalize, Ratio, Scale, decimals_for};
 use super::notes::{self, Note};
 use super::options::ReportOptions;
@@ -17,6 +19,7 @@ use crate::filter::{Pattern, PatternOptions};
 use crate::folded::{StackTable, Weights};
 use crate::profile::{Facts, Profile, Samples};
 use crate::significance::blocks::PER_BLOCK;
+use crate::tally::Group;
 use crate::weight::Weight;
 
 /// Both sides, read once, with all that is known before a line is written.
@@ -47,6 +50,10 @@ impl<'s> Prepared<'s> {
         let reference = options.normalize_by.as_ref().map(pattern).transpose()?;
         let mut renamer = Renamer::new(options.strip.as_deref())?;
         let pair = Pair::open(before, after, reference.as_ref(), weigh)?;
+        if let Some(note) = pair.unit_note.as_ref().filter(|_| weigh && options.normalize == Normalize::No) {
+            let what = format!("{note}, so they cannot be compared; -n compares shares");
+            return Err(ErrorKind::Setting { what }.into());
+        }
         for (side, recordings) in [(Side::Before, before), (Side::After, after)] {
             expect_stacks(side, recordings, pair.surveys(side), weigh)?;
         }
@@ -127,6 +134,13 @@ impl<'s> Prepared<'s> {
         let mut stack = Vec::new();
         let mut cut = Vec::new();
         let is_needed = renamer.is_needed();
+        let mut named = Vec::new();
+        let mut plain = move |side: Side, line: &[u8], stack: &mut Vec<u8>| {
+            stack.clear();
+            let line = options.interrupts.cut(line, &mut cut).unwrap_or(line);
+            let line = jit::plain(line, &mut named).unwrap_or(line);
+            if is_needed { renamer.apply(side, line, stack) } else { stack.extend_from_slice(line) }
+        };
         pair.read(&mut |file, side, part| {
             if run != file {
                 run = file;
@@ -137,16 +151,23 @@ impl<'s> Prepared<'s> {
                 blocks += 1;
                 return if blocks % per_block == 0 { weights.end_block() } else { Ok(()) };
             };
-            let line = options.interrupts.cut(line, &mut cut).unwrap_or(line);
-            if !is_needed {
-                return weights.add(line, weight);
-            }
-            stack.clear();
-            renamer.apply(side, line, &mut stack);
+            plain(side, line, &mut stack);
             weights.add(&stack, weight)
         })?;
         weights.finish()?;
-        let mut report = Report::new(&weights, (&before, &after), references, options)?;
+        let mut calls = |names: &[Vec<u8>]| {
+            let mut calls = Calls::of(names, before.len() + after.len());
+            // Only functions have calls.
+            if options.by == Group::Function {
+                pair.read(&mut |file, side, part| {
+                    let Part::Line(line, weight) = part else { return Ok(()) };
+                    plain(side, line, &mut stack);
+                    calls.add(file, &stack, weight)
+                })?;
+            }
+            Ok(calls)
+        };
+        let mut report = Report::new(&weights, (&before, &after), references, options, &mut calls)?;
         notes::add_program(&mut report.notes, program.as_ref());
         Ok(Report { renamed, facts, ..report })
     }
@@ -290,21 +311,24 @@ mod tests {
         let options = ReportOptions::default().period(Weight::ONE);
         let report = Diff::new(&run(0), &run(1)).report_with(&options).unwrap();
         let row = report.rows.iter().find(|row| row.name == b"a").unwrap();
-        let freedom = row.total.test.unwrap().freedom;
+        let freedom = row.total.share.unwrap().freedom;
         // Forty blocks of a recording are twenty pairs.
         assert!((19.0..=38.0).contains(&freedom), "{freedom}");
     }
 
     #[test]
-    fn a_side_without_a_unit_is_a_remark() {
-        let note = |before: &'static str, after: &'static str| {
+    fn a_side_without_a_unit_is_refused_unless_shares_are_compared() {
+        let said = |before: &'static str, after: &'static str, normalize: Normalize| {
             let side = |text: &'static str| [Recording::Folded(Source::bytes(text))];
             let (before, after) = (side(before), side(after));
-            let prepared = Prepared::new(&before, &after, &ReportOptions::default(), true).unwrap();
-            prepared.unit_note().map(str::to_owned)
+            let options = ReportOptions::default().normalize(normalize);
+            let prepared = Prepared::new(&before, &after, &options, true);
+            prepared.map(|prepared| prepared.unit_note().map(str::to_owned)).map_err(|error| error.to_string())
         };
-        assert_eq!(note("# unit: us\na 5000\n", "# unit: us\na 5\n"), None);
-        let said = note("# unit: us\na 5000\n", "a 5\n").expect("a remark");
-        assert!(said.contains("unit"), "{said}");
+        let (known, unknown) = ("# unit: us\na 5000\n", "a 5\n");
+        assert_eq!(said(known, "# unit: us\na 5\n", Normalize::No), Ok(None));
+        let refused = said(known, unknown, Normalize::No).expect_err("5,000 us are no 5");
+        assert!(refused.contains("some profiles are in us, others do not say their unit"), "{refused}");
+        assert!(said(known, unknown, Normalize::BeforeToAfter).unwrap().is_some());
     }
 }

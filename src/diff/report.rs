@@ -1,10 +1,11 @@
 //! The changes of all functions, their size and their significance: the numbers behind every table
 //! and gate.
 
-use super::change::{Change, Row};
+use super::change::{Change, Presence, Row};
 use super::detectable::Detectable;
 use super::escape::Escape;
 use super::judge::{Judge, Judged};
+use super::net::Calls;
 use super::notes::{self, Note};
 use super::options::{ReportOptions, Sort};
 use super::run_spread::RunSpread;
@@ -16,6 +17,34 @@ use crate::profile::{Facts, units};
 use crate::significance::Permutation;
 use crate::weight::Weight;
 
+/// Adds to functions whose own weight grew what that is with calls of one side only.
+fn add_net(
+    rows: &mut [Row],
+    judge: &Judge<'_>,
+    weights: &RunWeights,
+    before: usize,
+    whole: Weight,
+    calls: &mut dyn FnMut(&[Vec<u8>]) -> Result<Calls>,
+) -> Result<()> {
+    let grew = |row: &Row| {
+        let is_larger = row.own.difference().is_ok_and(|size| size > Weight::ZERO);
+        row.own.significant && is_larger && row.presence() == Presence::Both
+    };
+    let names: Vec<Vec<u8>> = rows.iter().filter(|row| grew(row)).map(|row| row.name.clone()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let calls = calls(&names)?;
+    // Rows are still in the order of the weights.
+    for (row, of_row) in rows.iter_mut().zip(weights.rows()) {
+        let own: Vec<Weight> = of_row.cells.iter().map(|cell| cell.own).collect();
+        if let Some(net) = calls.net(&row.name, &own, before)? {
+            row.net = Some(judge.net(&row.own, &net, of_row.spread, whole)?);
+        }
+    }
+    Ok(())
+}
+
 /// All changes between two profiles.
 ///
 /// ```
@@ -25,10 +54,10 @@ use crate::weight::Weight;
 /// let before = Profile::from_lines(["main;parse 401", "main;write 390"])?;
 /// let after = Profile::from_lines(["main;parse 700", "main;write 391"])?;
 /// let report = Diff::new(&before, &after).report()?;
-/// assert!(report.headline().starts_with("1 grew, 0 shrank; most: parse, self 401 → 700, +75%, p < 0.001"));
+/// assert!(report.headline().starts_with("slower: parse +299 (+75%)"));
 /// let mut table = Vec::new();
 /// report.write(ReportFormat::Markdown, &mut table)?;
-/// assert!(table.starts_with(b"**1 grew, 0 shrank; most: `parse`"));
+/// assert!(table.starts_with("**slower: `parse` +299 (+75%)".as_bytes()));
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -57,7 +86,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of weights whose first `before.len()` runs are before.
+    /// The report of weights whose first `before.len()` runs are before. `calls` reads the calls of some functions.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
@@ -66,10 +95,12 @@ impl Report {
         surveys: (&[Survey], &[Survey]),
         references: (Weight, Weight),
         options: &ReportOptions,
+        calls: &mut dyn FnMut(&[Vec<u8>]) -> Result<Calls>,
     ) -> Result<Report> {
         let mut judge = Judge::new(weights, surveys, references, options)?;
         let profile = judge.whole()?;
-        let Judged { rows, tests, permutation } = judge.rows(weights.rows(), profile.before)?;
+        let Judged { mut rows, tests, permutation } = judge.rows(weights.rows(), profile.before)?;
+        add_net(&mut rows, &judge, weights, surveys.0.len(), profile.before, calls)?;
         let mut report = Report {
             rows,
             profile,

@@ -74,7 +74,7 @@ impl Units {
         let mut known = with_stacks().filter_map(|(side, facts)| Some((side, facts.unit.as_deref()?)));
         let Some((first_side, first)) = known.next() else { return Ok(Units::default()) };
         let note = with_stacks().any(|(_, facts)| facts.unit.is_none()).then(|| {
-            format!("not every file says its unit, some say {first}: weights are shown without a unit")
+            format!("some profiles are in {first}, others do not say their unit")
         });
         let others: Vec<(Side, &str)> = known.filter(|(_, unit)| *unit != first).collect();
         let Some(&(other_side, other)) = others.first() else { return Ok(Units { conversion: None, note }) };

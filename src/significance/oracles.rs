@@ -235,29 +235,6 @@ fn the_trend_of_the_spread_is_found() {
     assert!(light < 3.0 * rows[39].expected_before[0], "{light}");
 }
 
-#[test]
-fn a_weight_has_to_move_as_its_share() {
-    let moved = RunShares::made(&[0.10, 0.101, 0.099], &[0.12, 0.121, 0.119], 1e-6);
-    let test = Spread::learn(&[&moved, &moved]).test(&moved, 0.05);
-    // The whole is the same: the weight moved. The whole shrank by a sixth: the others did.
-    assert!(moved.weight_p(&test, &[1000.0, 1005.0, 995.0], &[1000.0, 1006.0, 996.0]) < 0.001);
-    assert!(moved.weight_p(&test, &[1000.0, 1005.0, 995.0], &[833.0, 838.0, 829.0]) > 0.3);
-    assert!(moved.weight_p(&test, &[1000.0, 1005.0, 995.0], &[700.0, 705.0, 695.0]) > 0.99);
-    // Totals that spread by a third tell nothing.
-    assert!(moved.weight_p(&test, &[1000.0, 700.0, 1300.0], &[1000.0, 1300.0, 700.0]) > 0.1);
-}
-
-/// The figure is of a program in Python that integrates Student's density: unlike numbers of runs, unlike wholes.
-#[test]
-fn the_probability_of_a_weight_is_that_of_another_program() {
-    let (few, more) = ([0.10, 0.11, 0.12], [0.13, 0.12, 0.14, 0.15]);
-    let (few_wholes, more_wholes) = ([900.0, 1000.0, 1100.0], [1000.0, 1050.0, 900.0, 1040.0]);
-    let test = by_deviation(0.025, 0.012, 7.0, 0.05);
-    let grew = RunShares::made(&few, &more, 1e-6).weight_p(&test, &few_wholes, &more_wholes);
-    let shrank = RunShares::made(&more, &few, 1e-6).weight_p(&test, &more_wholes, &few_wholes);
-    assert!((grew - 0.061_354_08).abs() < 1e-7 && (shrank - 0.061_354_08).abs() < 1e-7, "{grew} {shrank}");
-}
-
 /// An interval at another confidence is that of the test at that confidence; a change of the detectable size
 /// is found with the power asked for, which a power table of two proportions says too.
 #[test]
@@ -273,9 +250,9 @@ fn intervals_and_power_of_a_test() {
     assert_near(runs(0.05).interval_at(0.001).0, runs(0.001).interval.0, 1e-9, "runs");
     // Two sides of 388 at 50% and 40%: 80% power at 5%, with one deviation for both.
     let half = Count { hits: 194.0, of: 388.0 };
-    let found = compare_shares(half, half, 0.05).detectable(0.05, 0.8);
-    assert_near(found, 0.1, 0.01, "detectable");
-    assert_near(found, (1.959964 + 0.841621) * compare_shares(half, half, 0.05).deviation, 1e-6, "by z");
+    let test = compare_shares(half, half, 0.05);
+    assert_near(test.power(0.1, 0.05, 0.0, 1.0), 0.8, 0.01, "power");
+    assert_near(test.power((1.959964 + 0.841621) * test.deviation, 0.05, 0.0, 1.0), 0.8, 1e-6, "by z");
 }
 
 /// One of two tests together: the heavier share gets more of alpha.

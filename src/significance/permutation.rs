@@ -203,7 +203,7 @@ mod tests {
     fn a_change_of_all_runs_is_the_rarest_division() {
         let still = made(&[0.2, 0.21, 0.19, 0.2, 0.2], &[0.2, 0.19, 0.21, 0.2, 0.2]);
         let moved = made(&[0.10, 0.101, 0.099, 0.1, 0.1], &[0.13, 0.131, 0.129, 0.13, 0.13]);
-        let found = divide_anew(&[&still, &moved]).expect("ten runs are enough");
+        let found = divide_anew(&[vec![&still, &moved]]).expect("ten runs are enough");
         // The recorded division and its mirror image.
         assert_eq!(found, Permutation { p: 2.0 / 252.0, divisions: 252 });
     }
@@ -211,17 +211,17 @@ mod tests {
     #[test]
     fn one_odd_run_is_in_every_division() {
         let odd = made(&[0.1, 0.1, 0.1, 0.1, 0.1], &[0.1, 0.1, 0.1, 0.1, 0.2]);
-        assert_eq!(divide_anew(&[&odd]).expect("ten runs are enough").p, 1.0);
+        assert_eq!(divide_anew(&[vec![&odd]]).expect("ten runs are enough").p, 1.0);
     }
 
     #[test]
     fn few_runs_tell_nothing() {
         let runs = |before: usize, after: usize| made(&vec![0.1; before], &vec![0.2; after]);
-        assert_eq!(divide_anew(&[&runs(4, 4)]), None);
+        assert_eq!(divide_anew(&[vec![&runs(4, 4)]]), None);
         assert_eq!(divide_anew(&[]), None);
         // The smaller side counts: three are enough, one is not; 105 divisions of fifteen runs leave out two.
-        assert_eq!(divide_anew(&[&runs(2, 13)]).map(|found| found.divisions), Some(105));
-        assert_eq!(divide_anew(&[&runs(12, 3)]).map(|found| found.divisions), Some(455));
-        assert_eq!(divide_anew(&[&runs(1, 120)]), None);
+        assert_eq!(divide_anew(&[vec![&runs(2, 13)]]).map(|found| found.divisions), Some(105));
+        assert_eq!(divide_anew(&[vec![&runs(12, 3)]]).map(|found| found.divisions), Some(455));
+        assert_eq!(divide_anew(&[vec![&runs(1, 120)]]), None);
     }
 }

@@ -13,11 +13,11 @@ fn a_table_has_the_numbers() {
     let mut lines = table.lines();
     assert_eq!(
         lines.next().unwrap(),
-        "2 grew, 1 shrank; most: lex, self 2,000 → 3,001, +50%, p < 0.001; the whole 10,701 → 11,006, +2.9%, p = 0.84"
+        "slower: lex +1,001 (+50%), parse +1,006 (+17%); gone: old|`x` -700; whole 10,701 → 11,006  ~ (+2.9%)  (p=X n=1+1)"
     );
     let seen = lines.next().unwrap();
     assert!(
-        seen.starts_with("would have seen ") && seen.contains(" points of any function, about +"),
+        seen.starts_with("would have seen +") && seen.contains("% of the whole by one run each"),
         "{seen}"
     );
     let row = |table: &str, name: &str| {
@@ -67,7 +67,7 @@ fn markdown_reads_well_in_a_pull_request() {
     let lines: Vec<&str> = report.lines().collect();
     assert_eq!(
         lines[0],
-        "**2 grew, 1 shrank; most: `lex`, self 2,000 → 3,001, +50%, p < 0.001; the whole 10,701 → 11,006, +2.9%, p = 0.84**"
+        "**slower: `lex` +1,001 (+50%), `parse` +1,006 (+17%); gone: `` old|`x` `` -700; whole 10,701 → 11,006  ~ (+2.9%)  (p=X n=1+1)**"
     );
     assert!(
         lines[4].starts_with("| ▲ | `lex` | 2,000 → 3,001 | +50% | 2,000 → 3,001 | +50% | +8.58 ["),
@@ -175,14 +175,14 @@ fn functions_that_differ_by_their_line_are_noticed() {
     );
     let stripped = run(&["--table", "--strip", "line", &b, &a], "");
     assert_eq!(stripped.stderr, "");
-    assert!(stripped.stdout.starts_with("no significant change"), "{}", stripped.stdout);
+    assert!(stripped.stdout.starts_with("no change; whole "), "{}", stripped.stdout);
 }
 
 #[test]
 fn json_is_json_and_complete() {
     let report: Value = serde_json::from_str(&diff(&["--json"], BEFORE, AFTER)).unwrap();
-    // Self and total weights that are alike are one test.
-    assert_eq!(report["tests"], 6);
+    // Self and total weights that are alike are one test of share and weight.
+    assert_eq!(report["tests"], 12);
     assert_eq!(report["before"]["samples"], 10701.0);
     assert_eq!(report["rows"].as_array().unwrap().len(), 6);
     let lex = &report["rows"][0];
@@ -210,7 +210,7 @@ fn units_and_periods_come_from_the_header() {
     let (before, after) = (format!("{header}{BEFORE}"), format!("{header}{AFTER}"));
     let table = diff(&["--table"], &before, &after);
     assert!(table.starts_with(
-        "2 grew, 1 shrank; most: lex, self 2 → 3 µs, +50%, p < 0.001; the whole 10.7 → 11 µs, +2.9%, "
+        "slower: lex +1 µs (+50%), parse +1.01 µs (+17%); gone: old|`x` -700 ns; whole 10.7 → 11 µs  ~ (+2.9%)"
     ));
     let table = diff(&["--table", "--wide"], &before, &after);
     assert!(table.contains("(1,070 before, 1,101 after, of 10 ns each)"), "{table}");
@@ -235,14 +235,14 @@ fn runs_are_averaged_and_their_spread_is_the_measure() {
     let before = [put("b1", 5001, 5000), put("b2", 6501, 3500), put("b3", 4003, 6000)];
     let after = [put("a1", 6001, 4000), put("a2", 4001, 6000), put("a3", 7003, 3000)];
     let one = run(&["--table", &before[0], &after[0]], "");
-    assert!(one.stdout.starts_with("1 grew, 1 shrank"), "{}", one.stdout);
+    assert!(one.stdout.starts_with("slower: a +1,000 (+20%); faster: b -1,000 (-20%); "), "{}", one.stdout);
     let mut arguments = vec!["--table", "--wide", "--before"];
     arguments.extend(before.iter().map(String::as_str));
     arguments.push("--after");
     arguments.extend(after.iter().map(String::as_str));
     let several = run(&arguments, "").stdout;
     assert!(
-        several.starts_with("no significant change")
+        several.starts_with("no change; whole ")
             && several.contains("moderated t on the shares of 3 and 3 runs")
     );
     let mean = several.lines().find(|line| line.ends_with("  a")).unwrap();

@@ -116,7 +116,7 @@ fn completions_offer_values() {
         // Words of the program to record are its own.
         (RECORD, &["-q", "ls", "--al"], ""),
         (RECORD, &["-o", "out.svg", "--", "ls", "--al"], ""),
-        (RECORD, &["-o", "out.svg", "--al"], "--all --alloc --alpha --allow-blind"),
+        (RECORD, &["-o", "out.svg", "--al"], "--all --alloc --alpha"),
     ] {
         let Some(offered) = completed(program, words) else { return super::skip::skip("no bash") };
         assert_eq!(offered.join(" "), expected, "{program} {words:?}");

@@ -165,7 +165,7 @@ fn settings<'a>(base: &'a str, command: &'a str) -> Vec<(&'a str, &'a str)> {
 }
 
 fn inputs_of<'a>(base: &'a str, programs: &'a str) -> Vec<(&'a str, &'a str)> {
-    let options = ("compare-options", "--allow-blind");
+    let options = ("compare-options", "--require-power");
     vec![
         ("base", base),
         ("command", "./app"),

@@ -56,7 +56,7 @@ fn one_command_records_compares_gates_and_reports() {
     let program = program.to_str().expect("a path");
     // Three times the work of the program before, uniformly.
     let against = format!("{} 40", before.display());
-    let base = ["--runs", "3", "-F", "1999", "--against", &against, "--gate", "slower>50%", "--allow-blind"];
+    let base = ["--runs", "3", "-F", "1999", "--against", &against, "--gate", "slower>50%"];
     let reports = ["--markdown", "report.md", "--json", "report.json", "-o", "diff.svg", "--keep", "kept"];
     let arguments = [&base[..], &reports, &["--", program, "120"]].concat();
     // Runs that something else has disturbed can be too different for the gate, which it says.
@@ -64,7 +64,7 @@ fn one_command_records_compares_gates_and_reports() {
     let slower = loop {
         let Some(output) = run(folder.path(), &arguments) else { return };
         tries += 1;
-        if tries == 5 || !text(&output.stdout).contains("is blind") {
+        if tries == 5 || !text(&output.stdout).contains("not judged") {
             break output;
         }
     };
@@ -92,7 +92,7 @@ fn the_same_program_passes_or_is_not_seen() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = program.to_str().expect("a path");
     // Without arguments of its own, the program before has those of the other.
-    let arguments = ["-q", "--runs", "2", "--against", program, "--gate", "slower>400%", "--allow-blind"];
+    let arguments = ["-q", "--runs", "2", "--against", program, "--gate", "slower>400%"];
     let Some(same) = run(folder.path(), &[&arguments[..], &["--", program, "60"]].concat()) else { return };
     assert_eq!(same.status.code(), Some(0), "{same:?}");
     assert!(text(&same.stdout).contains("gate slower>400% "), "{same:?}");
