@@ -24,7 +24,7 @@ impl Report {
                 format!("; p {} by permutation of the runs", p_value(check.p))
             });
             return format!(
-                "moderated t on the shares of {} and {} runs, with a spread learnt from all functions; {adjusted}{permutation}",
+                "moderated t on the shares and weights of {} and {} runs, with a spread learnt from all functions; {adjusted}{permutation}",
                 before.runs, after.runs
             );
         }
@@ -59,13 +59,13 @@ impl Report {
     }
 }
 
-/// `1,207`, or `1,207 worth 130` if they are worth less.
+/// `1,207`, or `1,207, as sure as 130 independent ones` if they tell less.
 fn samples(sampling: Sampling) -> String {
     let rounded = |samples: f64| units::grouped(Weight::new(samples.round() as i128));
     if sampling.spread == Spread::Assumed || sampling.worth > 0.95 * sampling.samples {
         return rounded(sampling.samples);
     }
-    format!("{} worth {}", rounded(sampling.samples), rounded(sampling.worth))
+    format!("{}, as sure as {} independent ones", rounded(sampling.samples), rounded(sampling.worth))
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
             let (total, period) = (Weight::new(1000), Weight::ONE);
             samples(Sampling { runs: 1, total, samples: 1000.0, period, period_known: true, worth, spread })
         };
-        assert_eq!(said(949.0, Spread::Blocks), "1,000 worth 949");
+        assert_eq!(said(949.0, Spread::Blocks), "1,000, as sure as 949 independent ones");
         assert_eq!(
             (said(951.0, Spread::Blocks), said(1200.0, Spread::Blocks)),
             ("1,000".into(), "1,000".into())

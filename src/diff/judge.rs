@@ -155,7 +155,7 @@ impl<'j> Judge<'j> {
         self.learn(&candidates, groups);
         let tests: Vec<Tests> = candidates.iter().map(|candidate| self.test(candidate)).collect();
         self.weigh_samples(&candidates, groups);
-        self.decide(&mut rows, &candidates, &tests, groups, whole)?;
+        let count = self.decide(&mut rows, &candidates, &tests, groups, whole)?;
         let permutation = if self.has_runs() && !self.is_paired() {
             let shares = firsts(&candidates, groups).map(|candidate| &candidate.shares).collect();
             let weights = firsts(&candidates, groups).filter_map(|it| it.weights.as_ref()).collect();
@@ -163,7 +163,7 @@ impl<'j> Judge<'j> {
         } else {
             None
         };
-        Ok(Judged { rows, tests: groups, permutation })
+        Ok(Judged { rows, tests: count, permutation })
     }
 
     fn limits(&self) -> Limits {
@@ -406,7 +406,7 @@ impl<'j> Judge<'j> {
         self.spreads = spread;
     }
 
-    /// Adjusts all tests together and says what counts.
+    /// Adjusts all tests together and says what counts; returns their number.
     fn decide(
         &self,
         rows: &mut [Row],
@@ -414,7 +414,7 @@ impl<'j> Judge<'j> {
         tests: &[Tests],
         groups: usize,
         whole: Weight,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let limits = self.limits();
         // The weights and the shares of all groups.
         let (mut adjusted, mut shares) = (Vec::new(), Vec::new());
@@ -477,7 +477,7 @@ impl<'j> Judge<'j> {
             change.share = Some(share);
             change.weight = weight;
         }
-        Ok(())
+        Ok(adjusted.len())
     }
 
     /// Returns true if the weight moved by the least effect, as a part of the whole.

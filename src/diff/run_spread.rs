@@ -7,10 +7,8 @@ use crate::profile::Facts;
 use crate::significance::moderated::Prior;
 
 const MEASURED: &str = include_str!("run_spread.tsv");
-/// The least weight of a program that tells of the spread, in ns: fewer samples differ by chance alone.
-const LEAST: f64 = 50e6;
 /// The least number of programs of a recorder that stand for others.
-const PROGRAMS: usize = 5;
+const PROGRAMS: usize = 4;
 
 /// The standard deviation of the weight of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,8 +31,8 @@ fn measurements() -> impl Iterator<Item = (&'static str, f64, f64)> {
         let mut cells = line.split('\t');
         let (recorder, _program) = (cells.next()?, cells.next()?);
         let mut number = || cells.next()?.parse::<f64>().ok();
-        let (runs, weight, percent) = (number()?, number()?, number()?);
-        (weight >= LEAST).then_some((recorder, runs - 1.0, (percent / 100.0).powi(2)))
+        let (runs, _weight, percent) = (number()?, number()?, number()?);
+        Some((recorder, runs - 1.0, (percent / 100.0).powi(2)))
     })
 }
 

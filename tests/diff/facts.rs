@@ -97,10 +97,15 @@ fn units_that_differ_are_refused() {
 #[test]
 fn a_unit_that_one_side_does_not_say_is_not_shown() {
     let unknown = AFTER.replace("# unit: ns\n", "");
-    for options in [&[][..], &["--table"]] {
+    // Nanoseconds and nobody knows what: weights cannot be compared, shares can.
+    let (status, text, said) = output(&["--table"], BEFORE, &unknown);
+    assert_eq!((status, text.as_str()), (2, ""));
+    assert!(said.contains("some profiles are in ns, others do not say their unit"), "{said}");
+    assert!(said.contains("-n compares shares") && said.lines().count() == 1, "{said}");
+    for options in [&[][..], &["--table", "-n"]] {
         let (status, text, said) = output(options, BEFORE, &unknown);
         assert_eq!(status, 0);
-        assert!(said.contains("not every file says its unit, some say ns"), "{said}");
+        assert!(said.contains("some profiles are in ns, others do not say their unit"), "{said}");
         assert!(!text.contains("\n# unit") && !text.lines().next().unwrap().contains(" ms"), "{text}");
     }
     assert_eq!(output(&["-q"], BEFORE, &unknown).2, "");

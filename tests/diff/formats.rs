@@ -74,7 +74,7 @@ fn one_format_is_compared_with_another() {
     assert_eq!(table.status, 0);
     // perf's nanoseconds and austin's microseconds: both are time.
     let headline = table.stdout.lines().next().unwrap();
-    assert!(headline.contains("the whole 976 ms → 1.99 s, +104%"), "{headline}");
+    assert!(headline.contains("whole 976 ms → 1.99 s") && headline.contains("+104%"), "{headline}");
     assert!(table.stdout.contains("\nbefore: "), "{}", table.stdout);
     let joined = run(&["--absolute", &fixture(AUSTIN), &fixture(PERF)], "");
     assert!(joined.stdout.starts_with("# columns: before, after\n# unit: ns\n"), "{:.200}", joined.stdout);

@@ -59,7 +59,7 @@ fn phases_are_no_change_where_times_are_known() {
         let after = files.put("after", phases(2 * seed + 1, 0.4));
         let timed = report(&[&before, &after]);
         assert!(timed["assumption"].as_str().unwrap().contains("blocks of time"), "{}", timed["assumption"]);
-        assert!(timed["assumption"].as_str().unwrap().contains(" worth "), "{}", timed["assumption"]);
+        assert!(timed["assumption"].as_str().unwrap().contains(", as sure as "), "{}", timed["assumption"]);
         with_times += usize::from(significant(&timed) > 0);
         let folded = |path: &str, name: &str| {
             let collapsed = super::run_program(env!("CARGO_BIN_EXE_fg-collapse"), &[path], "");

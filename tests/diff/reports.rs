@@ -11,10 +11,9 @@ const AFTER: &str = "main 12\nmain;parse 4005\nmain;parse;lex 3001\nmain;once 1\
 fn a_table_has_the_numbers() {
     let table = diff(&["--table"], BEFORE, AFTER);
     let mut lines = table.lines();
-    assert_eq!(
-        lines.next().unwrap(),
-        "slower: lex +1,001 (+50%), parse +1,006 (+17%); gone: old|`x` -700; whole 10,701 → 11,006  ~ (+2.9%)  (p=X n=1+1)"
-    );
+    let headline = lines.next().unwrap();
+    let said = "slower: lex +1,001 (+50%), parse +1,006 (+17%); gone: old|`x` -700; whole 10,701 → 11,006  ~ (+2.9%)  (p=0.";
+    assert!(headline.starts_with(said) && headline.ends_with(" n=1+1)"), "{headline}");
     let seen = lines.next().unwrap();
     assert!(
         seen.starts_with("would have seen +") && seen.contains("% of the whole by one run each"),
@@ -65,10 +64,8 @@ fn sort_limit_and_groups() {
 fn markdown_reads_well_in_a_pull_request() {
     let report = diff(&["--markdown"], BEFORE, AFTER);
     let lines: Vec<&str> = report.lines().collect();
-    assert_eq!(
-        lines[0],
-        "**slower: `lex` +1,001 (+50%), `parse` +1,006 (+17%); gone: `` old|`x` `` -700; whole 10,701 → 11,006  ~ (+2.9%)  (p=X n=1+1)**"
-    );
+    let said = "**slower: `lex` +1,001 (+50%), `parse` +1,006 (+17%); gone: `` old\\|`x` `` -700; whole 10,701 → 11,006  ~ ";
+    assert!(lines[0].starts_with(said) && lines[0].ends_with(" n=1+1)**"), "{}", lines[0]);
     assert!(
         lines[4].starts_with("| ▲ | `lex` | 2,000 → 3,001 | +50% | 2,000 → 3,001 | +50% | +8.58 ["),
         "{}",
@@ -243,7 +240,7 @@ fn runs_are_averaged_and_their_spread_is_the_measure() {
     let several = run(&arguments, "").stdout;
     assert!(
         several.starts_with("no change; whole ")
-            && several.contains("moderated t on the shares of 3 and 3 runs")
+            && several.contains("moderated t on the shares and weights of 3 and 3 runs")
     );
     let mean = several.lines().find(|line| line.ends_with("  a")).unwrap();
     assert!(mean.contains(" 5,168 ") && mean.contains(" 5,668 "), "{mean}");
