@@ -65,7 +65,8 @@ impl Detectable {
 
     /// The smallest change of the weight of the whole, tested in percent.
     pub(super) fn of_whole(test: &Test, limits: Limits) -> Option<Detectable> {
-        let power = |growth: f64| test.power(100.0 * growth, limits.alpha, limits.min_effect, 1.0 + growth / 2.0);
+        let power =
+            |growth: f64| test.power(100.0 * growth, limits.alpha, limits.min_effect, 1.0 + growth / 2.0);
         let growth = smallest(power)?;
         Some(Detectable { points: 0.0, percent: Some(100.0 * growth) })
     }
@@ -121,9 +122,12 @@ mod tests {
     /// scipy.stats.nct.sf(t.ppf(1 - alpha / 2, freedom), freedom, difference), within two points.
     #[test]
     fn power_is_that_of_the_noncentral_t() {
-        for (freedom, alpha, difference, power) in
-            [(4.0, 0.01, 8.0, 0.9695), (8.0, 0.001, 7.0, 0.9051), (14.0, 0.0001, 8.0, 0.9711), (1e9, 0.01, 3.0, 0.6643)]
-        {
+        for (freedom, alpha, difference, power) in [
+            (4.0, 0.01, 8.0, 0.9695),
+            (8.0, 0.001, 7.0, 0.9051),
+            (14.0, 0.0001, 8.0, 0.9711),
+            (1e9, 0.01, 3.0, 0.6643),
+        ] {
             let test = Test { freedom, ..test(1.0) };
             let found = test.power(difference, alpha, 0.0, 1.0);
             assert!((found - power).abs() < 0.02, "{freedom} {alpha}: {found} {power}");

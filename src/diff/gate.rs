@@ -171,7 +171,8 @@ impl Gate {
         for tripped in self.changes(report) {
             // Points are of a share, all else of a weight.
             let change = tripped.change;
-            let is_sure = if self.unit == Unit::Points { change.share_significant } else { change.significant };
+            let is_sure =
+                if self.unit == Unit::Points { change.share_significant } else { change.significant };
             if (any || is_sure) && self.holds(change)? {
                 found.push(tripped);
             }

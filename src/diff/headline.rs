@@ -73,9 +73,9 @@ impl Report {
     pub(super) fn change(&self, change: &Change, escape: &Escape) -> String {
         let unit = self.unit_as(escape);
         let runs = format!("n={}+{}", self.sampling.0.runs, self.sampling.1.runs);
-        let p = change.p.map_or_else(|| format!(" ({runs})"), |p| {
-            format!("  (p{} {runs})", p_value(p).replace(' ', ""))
-        });
+        let p = change
+            .p
+            .map_or_else(|| format!(" ({runs})"), |p| format!("  (p{} {runs})", p_value(p).replace(' ', "")));
         format!("{}{p}", numbers::change(change, unit.as_deref()))
     }
 

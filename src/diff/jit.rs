@@ -28,7 +28,10 @@ mod tests {
     fn code_of_any_process_has_one_name() {
         let mut out = Vec::new();
         assert_eq!(plain(b"node;[perf-3828.map];f", &mut out), Some(&b"node;[jit];f"[..]));
-        assert_eq!(plain(b"node;[perf-x.map];[perf-1.map] 2", &mut out), Some(&b"node;[perf-x.map];[perf-1.map] 2"[..]));
+        assert_eq!(
+            plain(b"node;[perf-x.map];[perf-1.map] 2", &mut out),
+            Some(&b"node;[perf-x.map];[perf-1.map] 2"[..])
+        );
         assert_eq!(plain(b"node;f", &mut out), None);
     }
 }

@@ -9,8 +9,8 @@ use super::detectable::{Detectable, Sight};
 use super::interrupts;
 use super::normalize::{Normalize, Ratio, decimals_for};
 use super::options::{Interrupts, ReportOptions};
-use super::run_weights::{NamedWeights, RunWeights};
 use super::run_spread::RunSpread;
+use super::run_weights::{NamedWeights, RunWeights};
 use super::sampling::{Sampling, Spread};
 use super::survey::Survey;
 use super::whole;
@@ -119,7 +119,16 @@ impl<'j> Judge<'j> {
             }
         }
         let prior = RunSpread::of(before.iter().chain(after).map(|survey| &survey.facts));
-        Ok(Judge { options, sampling, ratios, decimals, sums, blocks: weights.blocks(), prior, spreads: None })
+        Ok(Judge {
+            options,
+            sampling,
+            ratios,
+            decimals,
+            sums,
+            blocks: weights.blocks(),
+            prior,
+            spreads: None,
+        })
     }
 
     /// The change of the whole, tested.
@@ -245,7 +254,8 @@ impl<'j> Judge<'j> {
             is_paired: false,
         };
         let is_heavy = samples * pooled >= INFORMATIVE;
-        let weights = (self.options.normalize == Normalize::No).then(|| self.weights(sides, &shares, is_heavy));
+        let weights =
+            (self.options.normalize == Normalize::No).then(|| self.weights(sides, &shares, is_heavy));
         Some(Candidate { row, kind, shares, weights, counts: (all_before, all_after), group: 0 })
     }
 
@@ -254,7 +264,8 @@ impl<'j> Judge<'j> {
         let totals = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
         let (before, after) = (totals(self.sums.before), totals(self.sums.after));
         let is_paired = self.is_paired();
-        let all = (before.iter().sum::<f64>() + after.iter().sum::<f64>()) / (before.len() + after.len()) as f64;
+        let all =
+            (before.iter().sum::<f64>() + after.iter().sum::<f64>()) / (before.len() + after.len()) as f64;
         let unit = |run: usize| if is_paired { f64::midpoint(before[run], after[run]) } else { all };
         let of = |values: &[Weight]| -> Vec<f64> {
             values.iter().enumerate().map(|(run, weight)| weight.to_f64() / unit(run)).collect()
@@ -327,14 +338,21 @@ impl<'j> Judge<'j> {
     }
 
     /// The change of a function's own weight with that of what it calls on one side only: it is more only if that is.
-    pub(super) fn net(&self, own: &Change, values: &[Weight], spread: &[[Moments; 2]], whole: Weight) -> Result<Change> {
+    pub(super) fn net(
+        &self,
+        own: &Change,
+        values: &[Weight],
+        spread: &[[Moments; 2]],
+        whole: Weight,
+    ) -> Result<Change> {
         let mut change = self.measured(self.split(values))?;
         let Some(candidate) = self.candidate(0, Kind::Own, values, spread) else { return Ok(change) };
         let tests = self.test(&candidate);
         let of_weight = tests.weight.map_or(1.0, |test| test.p);
         let p = if self.has_runs() { of_weight } else { of_weight.min(tests.share.p) };
         change.p = Some(p);
-        change.significant = own.significant && p < self.options.alpha && self.is_large_in_weight(&change, whole)?;
+        change.significant =
+            own.significant && p < self.options.alpha && self.is_large_in_weight(&change, whole)?;
         Ok(change)
     }
 
@@ -451,7 +469,12 @@ impl<'j> Judge<'j> {
             let share = scaled(&tests.share, 100.0, level(of_share), adjusted[of_share]);
             let before = candidate.weights.as_ref().map_or(0.0, |weights| mean(&weights.before));
             let weight = tests.weight.zip(of_weight).map(|(test, at)| {
-                scaled(&test, if before > 0.0 { 100.0 / before } else { f64::INFINITY }, level(at), adjusted[at])
+                scaled(
+                    &test,
+                    if before > 0.0 { 100.0 / before } else { f64::INFINITY },
+                    level(at),
+                    adjusted[at],
+                )
             });
             // Of the shares that moved, each weight is asked as well: shares move when others do.
             let direction = match tests.weight.filter(|_| self.has_runs()) {
@@ -656,7 +679,10 @@ mod tests {
             let (deviation, sight, unsure) = tested(before, after);
             assert!((1.0..12.0).contains(&deviation), "{before} and {after} runs: {deviation}");
             assert!(sight.contains(&format!("% of the whole by {lone}")), "{sight}");
-            assert!(unsure.contains(&format!("not judged at 0.001%: {lone}. Whole +0.0% (plausible -")), "{unsure}");
+            assert!(
+                unsure.contains(&format!("not judged at 0.001%: {lone}. Whole +0.0% (plausible -")),
+                "{unsure}"
+            );
             assert!(unsure.ends_with("record 5 runs to decide"), "{unsure}");
         }
         for (before, after) in [(2, 2), (2, 3)] {

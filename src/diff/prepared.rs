@@ -1,8 +1,8 @@
 //! Both sides, read once and ready to be written or reported.
 
 use super::fuzzy::CallGraph;
-use super::join::{Pair, Rename};
 use super::jit;
+use super::join::{Pair, Rename};
 use super::net::Calls;
 use super::normalize::{Normalize, Ratio, Scale, decimals_for};
 use super::notes::{self, Note};
@@ -323,7 +323,9 @@ mod tests {
             let (before, after) = (side(before), side(after));
             let options = ReportOptions::default().normalize(normalize);
             let prepared = Prepared::new(&before, &after, &options, true);
-            prepared.map(|prepared| prepared.unit_note().map(str::to_owned)).map_err(|error| error.to_string())
+            prepared
+                .map(|prepared| prepared.unit_note().map(str::to_owned))
+                .map_err(|error| error.to_string())
         };
         let (known, unknown) = ("# unit: us\na 5000\n", "a 5\n");
         assert_eq!(said(known, "# unit: us\na 5\n", Normalize::No), Ok(None));

@@ -7,8 +7,8 @@ use crate::profile::Facts;
 use crate::significance::moderated::Prior;
 
 const MEASURED: &str = include_str!("run_spread.tsv");
-/// The least number of programs of a recorder that stand for others.
-const PROGRAMS: usize = 4;
+/// The recorder whose runs stand for those of unknown ones.
+const OWN: &str = "fg-record";
 
 /// The standard deviation of the weight of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ fn measurements() -> impl Iterator<Item = (&'static str, f64, f64)> {
 }
 
 impl RunSpread {
-    /// The spread of recordings with these facts: that of their recorder, or of all recorders if it is not known.
+    /// The spread of recordings with these facts: that of their recorder, or of fg-record if it is another one.
     pub(super) fn of<'f>(facts: impl IntoIterator<Item = &'f Facts>) -> RunSpread {
         let mut of = facts.into_iter().map(|facts| {
             let producer = facts.producer.as_deref()?;
@@ -49,27 +49,22 @@ impl RunSpread {
             measurements().map(|(recorder, ..)| recorder).find(|recorder| *recorder == producer)
         });
         let first = of.next().flatten().filter(|first| of.all(|other| other == Some(*first)));
-        RunSpread::measured(first).unwrap_or_else(|| {
-            let any = RunSpread::measured(None);
-            any.unwrap_or(RunSpread { recorder: "any recorder", deviation: 0.1, freedom: 4.0, programs: 0 })
-        })
+        RunSpread::measured(first.unwrap_or(OWN))
     }
 
-    /// The spread measured with a recorder, or with all of them.
-    fn measured(recorder: Option<&'static str>) -> Option<RunSpread> {
-        let rows: Vec<(f64, f64)> = measurements()
-            .filter(|(of, ..)| recorder.is_none_or(|recorder| *of == recorder))
+    /// The spread measured with a recorder.
+    fn measured(recorder: &'static str) -> RunSpread {
+        let (freedoms, variances): (Vec<f64>, Vec<f64>) = measurements()
+            .filter(|(of, ..)| *of == recorder)
             .map(|(_, freedom, variance)| (freedom, variance))
-            .collect();
-        let freedom = rows.first()?.0;
-        let variances: Vec<f64> = rows.iter().map(|(_, variance)| *variance).collect();
-        let prior = Prior::fit(&variances, freedom);
-        (rows.len() >= PROGRAMS).then_some(RunSpread {
-            recorder: recorder.unwrap_or("any recorder"),
+            .unzip();
+        let prior = Prior::fit(&variances, freedoms.first().copied().unwrap_or(1.0));
+        RunSpread {
+            recorder,
             deviation: prior.variance.sqrt(),
             freedom: prior.freedom.clamp(1.0, 1e6),
-            programs: rows.len(),
-        })
+            programs: variances.len(),
+        }
     }
 
     /// The runs it was measured on: `runs of fg-record`.
@@ -95,8 +90,15 @@ mod tests {
         let known = of("fg-record 0.1.0");
         assert!(known.programs >= 40 && (0.005..0.05).contains(&known.deviation), "{known:?}");
         assert!((1.0..50.0).contains(&known.freedom), "{known:?}");
-        let other = of("other 1");
-        assert!(other.recorder == "any recorder" && other.deviation >= known.deviation, "{other:?}");
-        assert_eq!(RunSpread::of([]), other);
+        let python = of("fg-record 0.1.0 with py-spy");
+        assert!(python.recorder == "py-spy" && python.deviation > 0.2, "{python:?}");
+        assert_eq!((of("other 1"), RunSpread::of([])), (known, known));
+    }
+
+    /// scipy's digamma and polygamma, and brentq, give 2.14 degrees of freedom and 2.21%.
+    #[test]
+    fn the_prior_is_that_of_the_measurements() {
+        let known = RunSpread::measured(OWN);
+        assert!((known.freedom - 2.14).abs() < 0.01 && (known.deviation - 0.0221).abs() < 1e-4, "{known:?}");
     }
 }

@@ -73,9 +73,9 @@ impl Units {
         let with_stacks = || files.iter().filter_map(|(side, facts)| Some((*side, (*facts)?)));
         let mut known = with_stacks().filter_map(|(side, facts)| Some((side, facts.unit.as_deref()?)));
         let Some((first_side, first)) = known.next() else { return Ok(Units::default()) };
-        let note = with_stacks().any(|(_, facts)| facts.unit.is_none()).then(|| {
-            format!("some profiles are in {first}, others do not say their unit")
-        });
+        let note = with_stacks()
+            .any(|(_, facts)| facts.unit.is_none())
+            .then(|| format!("some profiles are in {first}, others do not say their unit"));
         let others: Vec<(Side, &str)> = known.filter(|(_, unit)| *unit != first).collect();
         let Some(&(other_side, other)) = others.first() else { return Ok(Units { conversion: None, note }) };
         let smallest = in_smallest(first).map(|(smallest, _)| smallest);

@@ -177,7 +177,9 @@ impl Answer {
                 let first = changes.first().map(|first| describe(first, report, escape));
                 format!(": {}{more}", first.unwrap_or_default())
             }
-            Outcome::NotJudged if gate.matches_nothing(report) => " not judged: no function matches".to_owned(),
+            Outcome::NotJudged if gate.matches_nothing(report) => {
+                " not judged: no function matches".to_owned()
+            }
             Outcome::NotJudged => {
                 if let Some(lone) = report.lone_recording().filter(|_| gate.is_of_whole()) {
                     let whole = report.plausible().unwrap_or_default();

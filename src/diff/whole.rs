@@ -93,8 +93,11 @@ mod tests {
         let nine = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.3, 99.7];
         let wide = RunSpread { deviation: 0.1, freedom: 3.0, ..PRIOR };
         let side = |weights| Runs { weights, samples: 1e12 };
-        let by_nine = |after: f64| test(side(&nine), side(&[after]), &wide, 0.01).unwrap();
-        let by_one = |after: f64| test(side(&[100.0]), side(&[after]), &wide, 0.01).unwrap();
+        let by_nine =
+            |after: f64| test(side(&nine), Runs { weights: &[after], samples: 1e12 }, &wide, 0.01).unwrap();
+        let by_one = |after: f64| {
+            test(side(&[100.0]), Runs { weights: &[after], samples: 1e12 }, &wide, 0.01).unwrap()
+        };
         assert!(by_nine(130.0).p < 0.01 && by_one(130.0).p > 0.05);
         assert!(by_nine(104.0).p > 0.05);
         // Those of the other side as well.
@@ -109,7 +112,10 @@ mod tests {
         let side = |weights| Runs { weights, samples: 1e12 };
         let pairs = test_pairs(side(&before), side(&after), 0.05).unwrap();
         let apart = test(side(&before), side(&after), &PRIOR, 0.05).unwrap();
-        assert!((pairs.p / 2.753325e-7 - 1.0).abs() < 1e-4 && (apart.p - 0.191251).abs() < 1e-5, "{pairs:?} {apart:?}");
+        assert!(
+            (pairs.p / 2.753325e-7 - 1.0).abs() < 1e-4 && (apart.p - 0.191251).abs() < 1e-5,
+            "{pairs:?} {apart:?}"
+        );
         assert!(pairs.interval.0 > 7.0 && pairs.interval.1 < 9.0);
         assert_eq!(test_pairs(side(&before), side(&before), 0.05).unwrap().p, 1.0);
     }

@@ -38,8 +38,7 @@ pub(crate) fn divide_anew(families: &[Vec<&RunShares>]) -> Option<Permutation> {
     }
 
     let recorded: Vec<usize> = (0..before).collect();
-    let largest =
-        |before: &[usize]| heavy.iter().map(|rows| largest(rows, before, runs)).fold(0.0, f64::max);
+    let largest = |before: &[usize]| heavy.iter().map(|rows| largest(rows, before, runs)).fold(0.0, f64::max);
     let statistic = largest(&recorded);
     let (mut at_least, mut looked_at) = (0usize, 0usize);
     for chosen in divisions.chosen() {

@@ -91,7 +91,8 @@ fn runs(files: &Files, name: &str, count: u32, line: &dyn Fn(u32) -> String) -> 
 
 fn compare(options: &[&str], before: &[String], after: &[String]) -> super::Run {
     let strings = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let all = [&strings(options)[..], &strings(&["--before"]), before, &strings(&["--after"]), after].concat();
+    let all =
+        [&strings(options)[..], &strings(&["--before"]), before, &strings(&["--after"]), after].concat();
     run(&all.iter().map(String::as_str).collect::<Vec<_>>(), "")
 }
 
@@ -158,10 +159,14 @@ fn code_that_moved_is_not_slower() {
             stacks.iter().enumerate().map(line).collect()
         })
     };
-    let before = side("before", &[("run", 100.0), ("run;work", 1500.0), ("run;work;leaf", 500.0), ("rest", 3000.0)]);
+    let before =
+        side("before", &[("run", 100.0), ("run;work", 1500.0), ("run;work;leaf", 500.0), ("rest", 3000.0)]);
     for (name, stacks) in [
         ("renamed", &[("run", 100.0), ("run;job", 1500.0), ("run;job;leaf", 500.0), ("rest", 3000.0)][..]),
-        ("wrapped", &[("run", 100.0), ("run;safe;work", 1500.0), ("run;safe;work;leaf", 500.0), ("rest", 3000.0)]),
+        (
+            "wrapped",
+            &[("run", 100.0), ("run;safe;work", 1500.0), ("run;safe;work;leaf", 500.0), ("rest", 3000.0)],
+        ),
         ("inlined", &[("run", 1600.0), ("run;leaf", 500.0), ("rest", 3000.0)]),
         ("inlined leaf", &[("run", 100.0), ("run;work", 2000.0), ("rest", 3000.0)]),
     ] {
@@ -171,7 +176,16 @@ fn code_that_moved_is_not_slower() {
     // What it costs its caller counts.
     for (name, stacks) in [
         ("slower job", &[("run", 100.0), ("run;job", 2300.0), ("run;job;leaf", 500.0), ("rest", 3000.0)][..]),
-        ("more", &[("run", 100.0), ("run;work", 1500.0), ("run;work;leaf", 500.0), ("run;log", 600.0), ("rest", 3000.0)]),
+        (
+            "more",
+            &[
+                ("run", 100.0),
+                ("run;work", 1500.0),
+                ("run;work;leaf", 500.0),
+                ("run;log", 600.0),
+                ("rest", 3000.0),
+            ],
+        ),
         ("inlined and slower", &[("run", 2600.0), ("run;leaf", 500.0), ("rest", 3000.0)]),
     ] {
         let slower = compare(&["--gate", "slower>5%"], &before, &side(name, stacks));
@@ -195,13 +209,17 @@ fn a_calm_function_is_seen_beside_wild_ones() {
                 ("gc.sweep", 130.0 * wild(2)),
                 ("read", 110.0 * wild(3)),
             ];
-            lines.iter().map(|(name, weight)| format!("main;{name} {}00000\n", (10.0 * weight).round())).collect()
+            lines
+                .iter()
+                .map(|(name, weight)| format!("main;{name} {}00000\n", (10.0 * weight).round()))
+                .collect()
         })
     };
     let (before, after) = (side("before", 1.0), side("after", 1.3));
     let found = compare(&["--json", "--gate", "slower>10%"], &before, &after);
     let report: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
-    let named: Vec<_> = report["rows"].as_array().unwrap().iter().filter(|row| row["significant"] == true).collect();
+    let named: Vec<_> =
+        report["rows"].as_array().unwrap().iter().filter(|row| row["significant"] == true).collect();
     assert_eq!(named.len(), 1, "{}", found.stdout);
     assert_eq!((&named[0]["name"], found.status), (&"hash".into(), 1));
     assert!(report["verdict"].as_str().unwrap().starts_with("slower: hash +"), "{}", report["verdict"]);
@@ -237,7 +255,9 @@ fn a_program_uniformly_slower_trips() {
     let alike = compare(&["--require-power", "--gate", "slower>5%"], &b, &b);
     assert!(alike.status == 0 && alike.stdout.contains("passed: would have seen +"), "{}", alike.stdout);
     // What it would have seen of functions is said as well.
-    assert!(alike.stdout.contains("% of the whole, +") && alike.stdout.contains("of any function above 5% of it"));
+    assert!(
+        alike.stdout.contains("% of the whole, +") && alike.stdout.contains("of any function above 5% of it")
+    );
     // Runs are averaged: one more of them is not slower.
     assert_eq!(compare(&["--gate", "slower>5%"], &b[..3], &b).status, 0);
     let scaled = run(&["-n", "--gate", "slower>5%", &b[0], &a[0]], "");
@@ -330,7 +350,10 @@ fn sides_that_are_unlike_are_said_or_refused() {
 fn a_whole_is_judged_by_one_recording_or_several() {
     let (status, said) = gate(&["--require-power", "--gate", "profile>3%"]);
     assert_eq!(status, 3);
-    assert!(said.contains("gate profile>3% not judged at 3%: one run each. Whole +10% (plausible "), "{said}");
+    assert!(
+        said.contains("gate profile>3% not judged at 3%: one run each. Whole +10% (plausible "),
+        "{said}"
+    );
     let (status, said) = gate(&["--any", "--gate", "profile>3%"]);
     assert_eq!(status, 1);
     assert!(said.starts_with("gate profile>3%: the whole  10,001 → 11,005  ~ (+10%)"), "{said}");

@@ -107,8 +107,7 @@ fn the_example_script_stops_a_slower_build() {
     let (status, summary, said) = gate("before", "slow", None);
     assert_eq!(status, 1);
     assert!(
-        summary.starts_with("**Failed: ")
-            && summary.contains("slower: `hash_insert` +134 M (+65%)"),
+        summary.starts_with("**Failed: ") && summary.contains("slower: `hash_insert` +134 M (+65%)"),
         "{summary}"
     );
     assert!(said.starts_with("fg-diff: gate slower>5%: hash_insert "), "{said}");
