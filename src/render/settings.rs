@@ -31,6 +31,8 @@ pub struct Settings {
     pub strict: bool,
     /// Outputs leave out the host, folders, arguments and comments of the recording.
     pub private: bool,
+    /// The name of the file that was read: the title of a page where the recording states no command.
+    pub input_name: Option<String>,
     /// Text has a header with the facts.
     pub header: bool,
     /// The look of a picture.
@@ -81,6 +83,7 @@ impl Default for Settings {
             rewrite: StackRewrite::default(),
             strict: false,
             private: false,
+            input_name: None,
             header: true,
             picture: Options::default(),
             comparison: Comparison::default(),
@@ -179,10 +182,11 @@ impl Settings {
         }
     }
 
-    /// The title of a page: the one that was asked for, or the command, where it is known.
+    /// The title of a page: the one that was asked for, the command, or the name of the file.
     pub(crate) fn page_title(&self, facts: &Facts, columns: Columns) -> String {
         let general = if columns == Columns::Two { "Comparison" } else { "Profile" };
-        self.picture.title.clone().or_else(|| facts.title()).unwrap_or_else(|| general.to_owned())
+        let given = self.picture.title.clone().or_else(|| facts.title());
+        given.or_else(|| self.input_name.clone()).unwrap_or_else(|| general.to_owned())
     }
 
     /// The line under the title: the one that was asked for, or what was measured, if that is known.

@@ -351,3 +351,10 @@ test("the key s takes line numbers off names, so that before and after are one f
   assert.equal((await savedStacks(page)).toString().trim().split("\n").length, 2);
   await page.context().close();
 });
+
+test("an expression that takes forever elsewhere hangs no page", async () => {
+  const page = await view(small.replaceAll("lex", "lexical_analysis_of_a_very_long_name_that_goes_on_and_on"), { hash: `#q=${encodeURIComponent("(\\w+)+;;")}` });
+  assert.match(await text(page, "found"), /^No match/);
+  await search(page, "(?:lex(?:i|ical)*_?)+analysis");
+  assert.match(await text(page, "found"), /^Matched: 30\.00%/);
+});

@@ -44,15 +44,15 @@ test("matches take the search colour, and give it back", async () => {
   assert.equal(await says(page, "matched"), null);
 });
 
-test("after a zoom the share is that of the zoomed part", async () => {
+test("after a zoom the share of the whole stays, and that of the zoomed part is beside it", async () => {
   const page = await show(draw(small));
   await searchFor(page, "(?-i)^re");
   assert.equal(await says(page, "matched"), "Matched: 10.0%");
   await click(page, "parse");
-  assert.equal(await says(page, "matched"), matchedShare(small, /^re/, "main;parse"));
-  assert.equal(await says(page, "matched"), "Matched: 25.0%");
+  assert.equal(await says(page, "matched"), "Matched: 10.0%" + matchedShare(small, /^re/, "main;parse").replace("Matched:", ", here"));
+  assert.equal(await says(page, "matched"), "Matched: 10.0%, here 25.0%");
   await click(page, "tree");
-  assert.equal(await says(page, "matched"), "Matched: 0.0%");
+  assert.equal(await says(page, "matched"), "Matched: 10.0%, here 0.0%");
   await page.keyboard.press("r");
   assert.equal(await says(page, "matched"), "Matched: 10.0%");
   // Below a match everything matches.

@@ -10,6 +10,17 @@ use crate::render::settings::{Table, Tree};
 use crate::tally::Group;
 
 impl Render {
+    /// The name of the file that is read, and the number of others; none of standard input.
+    fn input_name(&self) -> Option<String> {
+        let files = &self.input.files;
+        let name = files.first()?.file_name()?.to_string_lossy();
+        match files.len() - 1 {
+            _ if name == "-" || self.picture.text.private => None,
+            0 => Some(name.into_owned()),
+            others => Some(format!("{name} and {others} more")),
+        }
+    }
+
     /// The settings; reads the files that options name.
     pub(super) fn settings(&self) -> anyhow::Result<Settings> {
         let settings = self.picture.settings(&mut |error| {
@@ -31,6 +42,7 @@ impl Render {
             picture,
             strict: self.reading.strict,
             header: !self.file.no_header,
+            input_name: self.input_name(),
             comparison: self.comparison(),
             table: Table {
                 by: match &self.table.by {

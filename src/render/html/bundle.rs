@@ -14,7 +14,7 @@ use super::minify::minify;
 const LOADER: &[&str] = &[include_str!("page/sections.js"), include_str!("page/load.js")];
 
 /// The part that SVG pictures have as well: how a search is read.
-const MATCHER: &[&str] = &[include_str!("page/expression.js")];
+const MATCHER: &[&str] = &[include_str!("page/linear.js"), include_str!("page/expression.js")];
 
 /// Every module, each after those that it needs while it is loaded.
 const MODULES: &[&str] = &[
@@ -33,6 +33,7 @@ const MODULES: &[&str] = &[
     include_str!("page/merge.js"),
     include_str!("page/fold.js"),
     include_str!("page/invert.js"),
+    include_str!("page/linear.js"),
     include_str!("page/expression.js"),
     include_str!("page/search.js"),
     include_str!("page/templates.js"),

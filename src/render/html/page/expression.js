@@ -1,6 +1,8 @@
 // Expressions for names: those of Rust's regex crate, as JavaScript's own. The rule is that of
 // `src/search.rs`; both are held against `tests/search/cases.json`. The SVG has this file too.
 
+import { isSlow, linear } from "./linear.js";
+
 /** @typedef {"smart" | "ignored" | "exact"} Case */
 
 /** An expression as tokens: an escape, the start of a group, a class of POSIX, a repetition, or a character. */
@@ -97,8 +99,11 @@ export function ignoresCase(text, mode = "smart") {
 
 /** The matcher of an expression; throws when it has a mistake.
  * @param {string} text
- * @param {Case} [mode] */
+ * @param {Case} [mode]
+ * @returns {{ test: (name: string) => boolean }} */
 export function expression(text, mode = "smart") {
   const { source } = translated(text.replace(/^\(\?-?i\)/, ""));
-  return new RegExp(source, ignoresCase(text, mode) ? "isu" : "su");
+  const flags = ignoresCase(text, mode) ? "isu" : "su";
+  const regex = new RegExp(source, flags);
+  return isSlow(source) ? linear(source, flags) : regex;
 }

@@ -8,7 +8,7 @@ import { isStack } from "./tree.js";
 
 /** Marks the names that match.
  * @param {Names} names
- * @param {RegExp} regex
+ * @param {{ test: (name: string) => boolean }} regex
  * @returns {Steps<Uint8Array>} */
 export function* matching(names, regex) {
   const marks = new Uint8Array(names.texts.length);

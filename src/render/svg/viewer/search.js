@@ -33,10 +33,9 @@ function toggleCase() {
   saveState("replaceState");
 }
 
-// The share of the zoomed frame's weight that is below, in or above a match. A match
-// inside a match is part of it and counts once.
-function matchedShare() {
-  const zoomed = view.zoomed;
+// The share of a frame's weight that is below, in or above a match. A match inside a
+// match is part of it and counts once.
+function matchedShare(zoomed) {
   if (lineage(zoomed).some((f) => f.drawn.hit)) return 1;
   let sum = 0;
   let i = zoomed.index;
@@ -52,10 +51,14 @@ function matchedShare() {
 function matchedText() {
   if (!view.term) return "";
   if (view.error) return "Bad pattern";
-  const share = 100 * matchedShare();
-  if (share > 100 - 1e-9) return "Matched: 100%";
-  if (!config.leftOut) return "Matched: " + share.toFixed(1) + "%";
-  return share ? "Matched: at least " + share.toFixed(1) + "%" : "Matched: no frame that is drawn";
+  const of = (frame) => {
+    const share = 100 * matchedShare(frame);
+    if (share > 100 - 1e-9) return "100%";
+    if (!config.leftOut) return share.toFixed(1) + "%";
+    return share ? "at least " + share.toFixed(1) + "%" : "no frame that is drawn";
+  };
+  // The share of the whole is that of the page and of the programs.
+  return "Matched: " + of(frames[0]) + (view.zoomed.index ? ", here " + of(view.zoomed) : "");
 }
 
 function showMatched() {
