@@ -270,6 +270,7 @@ test("pictures are saved as PNG and SVG", async () => {
   const page = await view(small + "x;<b>&\"\u0001 1\n");
   for (const [label, check] of [
     ["Picture, PNG", (bytes) => assert.equal(bytes.subarray(1, 4).toString(), "PNG")],
+    ["Picture, SVG", (bytes) => assert.match(String(bytes), /font-weight="bold">Profile<\/text>/)],
     ["Picture, SVG", async (bytes) => {
       const problem = await page.evaluate((one) => {
         const parsed = new DOMParser().parseFromString(one, "image/svg+xml");

@@ -56,6 +56,7 @@ const MODULES: &[&str] = &[
     include_str!("page/verdict.js"),
     include_str!("page/model.js"),
     include_str!("page/describe.js"),
+    include_str!("page/caption.js"),
     include_str!("page/save.js"),
     include_str!("page/print.js"),
     include_str!("page/help_panel.js"),

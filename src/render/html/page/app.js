@@ -4,8 +4,9 @@
 /** @import { State } from "./types.js" */
 
 import { Chips } from "./chips.js";
+import { legendOf } from "./colours_panel.js";
 import { byId } from "./dom.js";
-import { changeLegend, showHeader } from "./header.js";
+import { showHeader } from "./header.js";
 import { listenToKeys } from "./keys.js";
 import { Lanes } from "./lanes.js";
 import { List } from "./list.js";
@@ -23,6 +24,9 @@ import { Timeline } from "./timeline.js";
 import { rangeText } from "./timeline_data.js";
 import { Toolbar } from "./toolbar.js";
 import { showVerdict } from "./verdict.js";
+
+/** The colours that are explained above the frames. */
+const LEGEND = 6;
 
 export class App {
   /** @param {Model} model
@@ -149,7 +153,7 @@ export class App {
     if (this.headed !== this.model.view) showHeader(this);
     this.headed = this.model.view;
     this.toolbar.show();
-    byId("legend").replaceChildren(...(state.colour === "change" ? changeLegend(this.model) : []));
+    byId("legend").replaceChildren(...legendOf(this.model, LEGEND));
     showVerdict(this);
     this.chips.show();
     this.panels.refresh();

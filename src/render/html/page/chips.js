@@ -36,7 +36,8 @@ export class Chips {
     const searched = state.only && marks ? (state.matchCase && ignoresCase(state.query) && !state.query.startsWith("(?i)") ? "(?-i)" : "") + state.query : "";
     const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : [], state.shares, app.model.merged);
     const { numbers, tree, whole } = app.model;
-    const all = make("span", { class: "shown" }, `Shown: ${numbers.amount(tree.total[0])} of ${numbers.amount(whole.total[0])} (${percent(tree.total[0], whole.total[0])}); shares are of what is shown`);
+    const isAll = tree.total[0] === whole.total[0] && !state.ranges.length;
+    const all = isAll ? "" : make("span", { class: "shown" }, `Shown: ${numbers.amount(tree.total[0])} of ${numbers.amount(whole.total[0])} (${percent(tree.total[0], whole.total[0])}); shares are of what is shown`);
     const copyIt = make("button", { title: "Copy the command", click: () => copy(text).then(() => app.selection.say("command copied")) }, "Copy");
     bar.replaceChildren(...chips, all, make("code", { title: text }, text.slice(0, 2000)), copyIt);
   }

@@ -42,7 +42,7 @@ export function coloursPanel(app) {
     make("h2", {}, "Colour by"),
     make("div", { class: "row" }, ...colours),
     ...reasons.map((reason) => make("p", { role: "note" }, reason)),
-    ...legend(app.model),
+    make("div", { class: "swatches" }, ...legendOf(app.model, MOST_MODULES)),
     make("h2", {}, "Order"),
     make("div", { class: "row" }, choice("order", "name", about.chart ? "As recorded" : "By name"), choice("order", "weight", "Heaviest first"),
       make("button", {
@@ -55,8 +55,11 @@ export function coloursPanel(app) {
   ];
 }
 
-/** @param {Model} model */
-function legend(model) {
+/** The colours in use and what they stand for.
+ * @param {Model} model
+ * @param {number} most modules or packages
+ * @returns {HTMLElement[]} */
+export function legendOf(model, most) {
   const { state, about, names, theme: { dark } } = model;
   const entries = [];
   const groupOf = GROUPINGS[state.colour];
@@ -65,15 +68,15 @@ function legend(model) {
   } else if (state.colour === "kind") {
     entries.push(...kindsIn(names).map(([kind, label]) => swatch(css(toned(kindTone(kind), dark)), label)));
   } else if (groupOf) {
-    const groups = heaviestGroups(model, groupOf).filter(([, share]) => share > 0);
+    const groups = model.memo.get("groups", [model.tree, state.colour], () => heaviestGroups(model, groupOf)).filter(([, share]) => share > 0);
     const colourOf = model.paints.groups(state.colour);
     const label = (/** @type {string} */ group, /** @type {number} */ share) => `${names.harmless(group).slice(0, 60) || "not known"} ${percent(share, 1)}`;
-    entries.push(...groups.slice(0, MOST_MODULES).map(([group, share]) => swatch(css(toned(colourOf(group), dark)), label(group, share))));
-    if (groups.length > MOST_MODULES) entries.push(make("span", {}, `and ${groups.length - MOST_MODULES} others`));
+    entries.push(...groups.slice(0, most).map(([group, share]) => swatch(css(toned(colourOf(group), dark)), label(group, share))));
+    if (groups.length > most) entries.push(make("span", {}, `and ${groups.length - most} others`));
   } else if (state.colour === "name") {
     entries.push(...about.legend.map(([label, hue]) => swatch(css(hueColour(hue, 0.5)), label)));
   }
-  return [make("div", { class: "swatches" }, ...entries)];
+  return entries;
 }
 
 /** Every group with the share of the weight that its functions have themselves, the heaviest first.

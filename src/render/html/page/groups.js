@@ -8,11 +8,24 @@ import { STEP } from "./steps.js";
 
 /** The ways to colour, and the group of a name in each.
  * @type {Record<string, (names: Names, id: number) => string>} */
-export const GROUPINGS = { module: moduleOf, package: packageOf };
+export const GROUPINGS = { module: known(moduleOf), package: known(packageOf) };
 /** A group of less than this share of all frames is too small to be told apart. */
 const LEAST_GROUP = 0.01;
 /** The names between two steps; finding the group of one takes some microseconds. */
 const NAMES = 2048;
+
+/** The same function, which keeps what it has found: the group of a name takes some microseconds.
+ * @param {(names: Names, id: number) => string} groupOf
+ * @returns {(names: Names, id: number) => string} */
+function known(groupOf) {
+  /** @type {WeakMap<Names, string[]>} */
+  const groups = new WeakMap();
+  return (names, id) => {
+    let all = groups.get(names);
+    if (!all) groups.set(names, (all = []));
+    return (all[id] ??= groupOf(names, id));
+  };
+}
 
 /** The share of the frames of each name in the area of all.
  * @param {Names} names

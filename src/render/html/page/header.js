@@ -16,7 +16,7 @@ export function showHeader(app) {
   const { views } = app.model;
   menu.hidden = views.length < 2;
   menu.replaceChildren(...views.map(({ name }) => make("option", { value: name, selected: name === about.value }, names.harmless(name))));
-  const parts = lineOf({ about, numbers, whole }).map((part) => names.harmless(part));
+  const parts = factsLine({ about, numbers, whole }).map((part) => names.harmless(part));
   facts.replaceChildren(make("b", {}, parts[0]), ...parts.slice(1).map((part) => ` · ${part}`));
   facts.title = facts.textContent ?? "";
   const warnings = byId("warnings");
@@ -45,7 +45,7 @@ export function changeLegend(model) {
 
 /** The parts of the line below the title, the total first.
  * @param {Pick<Model, "about" | "numbers" | "whole">} model */
-function lineOf({ about, numbers, whole }) {
+export function factsLine({ about, numbers, whole }) {
   const total = about.differential ? about.measured ?? "" : numbers.amount(whole.total[0]);
   if (about.subtitle) return [total, about.subtitle];
   if (about.differential) return [total];

@@ -104,9 +104,10 @@ export class Scene {
     const height = (/** @type {boolean} */ up) =>
       Math.max(0, ...parts.filter((part) => part.up === up).map(rowsIn)) * rowHeight;
     const [above, below] = [height(true), Math.max(height(false), ...parts.map(({ top = 0, rows = 0 }) => top + rows * rowHeight))];
-    this.height = Math.max(above + below, least);
-    /** The line between the part that goes up and the part that goes down. */
-    this.base = below === 0 ? this.height : above === 0 ? 0 : above + Math.floor((this.height - above - below) / 2);
+    this.content = above + below;
+    this.height = Math.max(this.content, least);
+    /** The line between the part that goes up and the part that goes down: no sky is above a shallow graph. */
+    this.base = below === 0 ? above : above === 0 ? 0 : above + Math.floor((this.height - above - below) / 2);
   }
 
   /** @param {Part} part

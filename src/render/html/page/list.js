@@ -21,6 +21,8 @@ export class List {
     this.shown = PAGE;
     /** @type {[Uint8Array, Uint8Array] | null} the significant self and total changes, by name */
     this.significant = null;
+    /** The largest self and total weight of the rows that are shown. */
+    this.largest = [1, 1];
     /** @type {unknown[]} the inputs of the table that is shown */
     this.inputs = [];
   }
@@ -72,15 +74,18 @@ export class List {
     const head = columns.map(([key, label, width]) => {
       const is = key === sorted;
       const cell = make("th", { scope: "col", class: key === "name" ? "" : "num", "aria-sort": is ? (ascending ? "ascending" : "descending") : false },
-        make("button", { click: () => app.change({ sort: is && !state.sort.startsWith("-") ? "-" + key : key }) }, label + (is ? (ascending ? " ▲" : " ▼") : "")));
+        make("button", { title: key === "stacks" ? "How many different stacks the function is in" : "", click: () => app.change({ sort: is && !state.sort.startsWith("-") ? "-" + key : key }) }, label + (is ? (ascending ? " ▲" : " ▼") : "")));
       if (width) cell.style.width = width;
       return cell;
     });
     this.significant = about.differential && !state.insignificant ? this.#judged() : null;
+    this.largest = [Math.max(1e-9, ...rows.slice(0, this.shown).map(({ self }) => self)), Math.max(1e-9, ...rows.slice(0, this.shown).map(({ total }) => total))];
     const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
     // In a narrow window the name stays and the other columns scroll.
     table.style.minWidth = `calc(${narrow && !about.differential ? 130 : 180}px + ${columns.map(([, , width]) => (width.endsWith("ch") ? width : "0px")).join(" + ")})`;
+    // The numbers stand near the names.
+    if (!narrow) table.style.maxWidth = `calc(720px + ${columns.map(([, , width]) => width || "0px").join(" + ")})`;
     this.box.replaceChildren(table);
     if (rows.length > this.shown) {
       const more = () => {
@@ -121,11 +126,14 @@ export class List {
     const text = shown.slice(0, 400);
     const label = innerWidth < 760 ? (shorterForms(shown)[0] ?? shown).slice(0, 400) : text;
     const name = make("button", { title: `${text}: callers and callees; right-click or m for more`, click: () => app.navigation.butterfly(row.id) }, make("bdi", {}, label));
-    const weight = (/** @type {number} */ value) => {
-      return make("td", { class: "num", title: `${numbers.withSamples(value)}, exactly ${numbers.exactly(value)}` },
+    const weight = (/** @type {number} */ value, /** @type {number} */ most) => {
+      const cell = make("td", { class: "num bar-of", title: `${numbers.withSamples(value)}, exactly ${numbers.exactly(value)}` },
         numbers.cell(value), make("small", {}, percent(value, whole)));
+      cell.style.setProperty("--share", percent(value, most));
+      return cell;
     };
-    const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
+    const [own, all] = this.largest;
+    const cells = [make("td", {}, name), weight(row.self, own), weight(row.total, all), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
     if (about.differential) cells.push(this.#changed(row, true, this.significant?.[0][row.id] === 0), this.#changed(row, false, this.significant?.[1][row.id] === 0));
     return make("tr", {
       contextmenu: (event) => openRowMenu(app, row.id, null, event),

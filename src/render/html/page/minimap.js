@@ -6,7 +6,7 @@ import { byId } from "./dom.js";
 import { eachVisible } from "./layout.js";
 import { rowsOf } from "./tree.js";
 
-const HEIGHT = 30;
+const HEIGHT = 12;
 /** Deeper rows cannot be seen in so little room. */
 const MOST_ROWS = 200;
 
@@ -105,11 +105,11 @@ export class Minimap {
     context.fillStyle = theme.run;
     for (let x = 0; x < width; x++) {
       // The root keeps what is shallow in sight beside one deep recursion.
-      const height = (HEIGHT - 6) * Math.sqrt(deep[x] / most);
+      const height = (HEIGHT - 2) * Math.sqrt(deep[x] / most);
       context.fillRect(x, HEIGHT - height, 1, height);
     }
     context.fillStyle = about.found;
-    for (let x = 0; x < width; x++) if (found[x]) context.fillRect(x, HEIGHT - 7, 1, 7);
+    for (let x = 0; x < width; x++) if (found[x]) context.fillRect(x, HEIGHT - 5, 1, 5);
   }
 
   /** @param {Uint8Array} found

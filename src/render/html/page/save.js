@@ -3,6 +3,7 @@
 /** @import { App } from "./app.js" */
 /** @import { Model } from "./model.js" */
 
+import { LINE, captionOf, heightOf } from "./caption.js";
 import { weightText } from "./describe.js";
 import { css, partsOf, pixelOf } from "./colour.js";
 import { copy, download } from "./dom.js";
@@ -13,6 +14,8 @@ import { isStack, pathTo } from "./tree.js";
 
 /** No browser draws larger canvases. */
 const HIGHEST = 16000;
+/** The most letters of a name in a tooltip of a saved picture. */
+const LONGEST_TITLE = 500;
 /** The most bytes that are copied; more is for a file. */
 const MOST_COPIED = 64 * 1024 * 1024;
 
@@ -80,58 +83,105 @@ export function folded(model) {
   return pieces;
 }
 
-/** The whole height of the view on one canvas.
+/** The whole height of the view on one canvas, as far as a browser draws it.
  * @param {App} app */
 export function wholeView({ model, stage }) {
-  const { ratio } = stage;
-  const height = Math.min(model.scene.height, Math.floor(HIGHEST / ratio));
+  const { ratio, width } = stage;
+  const { height, scroll, left } = extent(model, Math.floor(HIGHEST / ratio));
+  const caption = captionOf(model, left);
+  const top = heightOf(caption);
   const canvas = document.createElement("canvas");
-  canvas.width = Math.round(stage.width * ratio);
-  canvas.height = Math.round(height * ratio);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round((height + top) * ratio);
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
   context.scale(ratio, ratio);
-  const scroll = model.state.view === "flame" ? model.scene.height - height : 0;
-  draw(model, { context, width: stage.width, height, scroll, hover: null, selected: null });
+  // The frames are pixels, which no translation moves.
+  const frames = document.createElement("canvas");
+  frames.width = canvas.width;
+  frames.height = Math.max(Math.round(height * ratio), 1);
+  const inside = /** @type {CanvasRenderingContext2D} */ (frames.getContext("2d", { alpha: false }));
+  inside.scale(ratio, ratio);
+  draw(model, { context: inside, width, height, scroll, hover: null, selected: null });
+  context.fillStyle = model.theme.back;
+  context.fillRect(0, 0, width, height + top);
+  context.drawImage(frames, 0, top, width, height);
+  context.textBaseline = "middle";
+  caption.lines.forEach((line, n) => {
+    context.font = `${n ? "12px" : "bold 14px"} system-ui, sans-serif`;
+    context.fillStyle = model.theme.ink;
+    context.fillText(line, 8, 5 + (n + 0.5) * LINE, width - 16);
+  });
+  let x = 8;
+  for (const [colour, label] of caption.colours) {
+    const y = 5 + caption.lines.length * LINE;
+    context.fillStyle = colour;
+    context.fillRect(x, y + 3, 12, 12);
+    context.fillStyle = model.theme.ink;
+    context.fillText(label, x + 17, y + LINE / 2);
+    x += 30 + context.measureText(label).width;
+  }
   return canvas;
+}
+
+/** The part of a view that a picture of a height holds: the rows next to the root.
+ * @param {Model} model
+ * @param {number} most */
+function extent({ scene, parts }, most) {
+  // A shallow graph stands beside room; the two parts of a butterfly have it around them.
+  const full = Math.max(parts.some(({ up }) => up) && parts.some(({ up }) => !up) ? scene.height : scene.content, ROW);
+  const height = Math.min(full, most);
+  const isUp = parts.length === 1 && parts[0].up;
+  return { height, scroll: isUp ? full - height : 0, left: Math.round((full - height) / ROW) };
 }
 
 /** @param {App} app */
 function drawing({ model, stage }) {
   const { scene, window, names } = model;
   const width = stage.width;
+  const { height, scroll, left: cut } = extent(model, HIGHEST);
+  const caption = captionOf(model, cut);
+  const head = heightOf(caption);
   /** @type {string[]} */
   const boxes = [];
   for (const part of scene.parts) {
-    const { first, last } = scene.rowsBetween(part, 0, scene.height);
+    const { first, last } = scene.rowsBetween(part, scroll, scroll + height - 1);
     const room = width - scene.left - scene.right;
     const back = pixelOf(model.theme.back);
+    const top = (/** @type {number} */ row) => scene.top(part, row) - scroll + head;
     /** @type {NarrowRow[]} */
     const narrow = [];
     eachVisible(part.tree, window, room, first, last, (node, x, w, row) => {
       if (node > 0 && part.tree.name[node] === names.all) return;
       const left = Math.max(x, 0) + scene.left;
       const wide = Math.min(x + w, room) + scene.left - left;
-      const y = scene.top(part, row);
       const { fill, ink } = model.paints.of(part, node);
       const name = names.show(part.tree.name[node]);
       const letters = Math.floor((wide - 8) / 6.8);
       const label = name.length <= letters ? name : letters > 2 ? name.slice(0, letters - 1) + "…" : "";
-      const text = label && `<text x="${(left + 4).toFixed(1)}" y="${y + 13}" fill="${ink}">${inXml(label)}</text>`;
-      const title = inXml(`${name} (${weightText(model, part.tree, node)})`);
-      boxes.push(`<g><title>${title}</title><rect x="${left.toFixed(2)}" y="${y}" width="${Math.max(wide - (wide > 3 ? 1 : 0), 0.3).toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>${text}</g>`);
+      const text = label && `<text x="${(left + 4).toFixed(1)}" y="${top(row) + 13}" fill="${ink}">${inXml(label)}</text>`;
+      const title = inXml(`${name.slice(0, LONGEST_TITLE)} (${weightText(model, part.tree, node)})`);
+      boxes.push(`<g><title>${title}</title><rect x="${left.toFixed(2)}" y="${top(row)}" width="${Math.max(wide - (wide > 3 ? 1 : 0), 0.3).toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>${text}</g>`);
     }, (node, x, w, row) => (narrow[row] ??= new NarrowRow(Math.ceil(room))).add(x, w, model.paints.of(part, node).pixel));
     narrow.forEach((one, row) => {
       for (let k = 0; k < one.covered.length; k++) {
         const pixel = one.pixel(k, back);
         const from = k;
         while (k + 1 < one.covered.length && one.pixel(k + 1, back) === pixel) k++;
-        if (pixel !== back) boxes.push(`<rect x="${from + scene.left}" y="${scene.top(part, row)}" width="${k + 1 - from}" height="${ROW - 1}" fill="${css(partsOf(pixel))}"/>`);
+        if (pixel !== back) boxes.push(`<rect x="${from + scene.left}" y="${top(row)}" width="${k + 1 - from}" height="${ROW - 1}" fill="${css(partsOf(pixel))}"/>`);
       }
     });
   }
-  const size = `width="${width}" height="${scene.height}"`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} viewBox="0 0 ${width} ${scene.height}" font-family="sans-serif" font-size="12">`
-    + `<rect ${size} fill="${model.theme.back}"/>${boxes.join("\n")}</svg>\n`;
+  const { ink } = model.theme;
+  const words = caption.lines.map((line, n) => `<text x="8" y="${18 + n * LINE}" fill="${ink}"${n ? "" : " font-weight=\"bold\""}>${inXml(line)}</text>`);
+  let x = 8;
+  for (const [colour, label] of caption.colours) {
+    const y = 5 + caption.lines.length * LINE;
+    words.push(`<rect x="${x}" y="${y + 3}" width="12" height="12" fill="${colour}"/><text x="${x + 17}" y="${y + 13}" fill="${ink}">${inXml(label)}</text>`);
+    x += 30 + Math.ceil(label.length * 6.8);
+  }
+  const size = `width="${width}" height="${height + head}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} viewBox="0 0 ${width} ${height + head}" font-family="sans-serif" font-size="12">`
+    + `<rect ${size} fill="${model.theme.back}"/>${words.join("\n")}${boxes.join("\n")}</svg>\n`;
 }
 
 /** Text in XML, without characters that XML cannot hold.

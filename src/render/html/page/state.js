@@ -14,11 +14,12 @@ const WIDTHS = ["after", "before", "union"];
  * @returns {import("./steps.js").Steps<State>} */
 export function* initial(profile) {
   const { about } = profile;
+  const isPhone = typeof matchMedia === "function" && matchMedia("(max-width: 600px)").matches;
   return {
-    view: about.icicle ? "icicle" : "flame", value: "",
+    view: about.icicle || isPhone ? "icicle" : "flame", value: "",
     zoom: [], query: "", matchCase: false, only: false, chips: [], threads: [], focus: "",
     ranges: [], span: null, heat: false, lanes: [], pools: "",
-    order: "name", fold: false, theme: "", colour: yield* usualColouring(profile),
+    order: "name", fold: isPhone, theme: "", colour: yield* usualColouring(profile),
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
 }
@@ -43,7 +44,7 @@ export function toHash(state, usual) {
   for (const lane of state.lanes) say("lane", lane);
   if (state.focus) say("of", state.focus);
   if (state.order !== usual.order) say("order", state.order);
-  if (state.fold) say("fold", "1");
+  if (state.fold !== usual.fold) say("fold", state.fold ? "1" : "0");
   if (state.theme) say("theme", state.theme);
   if (state.colour !== usual.colour) say("colour", state.colour);
   if (state.widths !== usual.widths) say("widths", state.widths);

@@ -50,6 +50,21 @@ function kindOfRoots(about, names, whole) {
   return all.length > 1 ? "first frames" : "none";
 }
 
+/** Spells the names of threads as the frames do: `lto_cgu.00`, not `lto cgu.00`.
+ * @param {Names} names
+ * @param {Tree} whole
+ * @param {import("./timeline_data.js").Times} times */
+function keepSpelling(names, whole, times) {
+  const roots = new Set();
+  for (let i = 1; i < whole.n; i = whole.end[i]) roots.add(names.texts[whole.name[i]]);
+  const spelled = (/** @type {string} */ label, /** @type {string} */ name) => {
+    const other = name.replaceAll(" ", "_");
+    return other !== name && roots.has(other) && label.startsWith(name) ? other + label.slice(name.length) : label;
+  };
+  for (const row of times.rows) row.label = spelled(row.label, times.threads[row.threads[0]].name);
+  for (const thread of times.threads) thread.label = spelled(thread.label, thread.name);
+}
+
 /** The threads of a profile, and the one that each node is of. */
 export class Threads {
   /** @param {About} about
@@ -58,6 +73,7 @@ export class Threads {
    * @param {import("./timeline_data.js").Times | null} times
    * @returns {import("./steps.js").Steps<Threads>} */
   static *read(about, names, whole, times) {
+    if (times) keepSpelling(names, whole, times);
     const threads = new Threads(about, names, whole, times);
     if (threads.of.length) threads.all = yield* threads.#find(names);
     return threads;

@@ -134,7 +134,7 @@ export class Timeline {
       const thinned = n === 0 && times?.isCoarse;
       const share = strips.length > 1 ? percent(weigh(strip), weigh(strips[0])) : "";
       // Of a name that is too long the end stays, which tells threads apart: `pool-1-thr…-2`.
-      const [end] = /(?:[\s-][^\s-]{1,8})?$/u.exec(label) ?? [""];
+      const [end] = /(?:[\s.-][^\s.-]{1,8})?(?: ×\d+)?$/u.exec(label) ?? [""];
       const inside = [make("span", {}, make("span", {}, label.slice(0, label.length - end.length)), end), make("small", {}, share.replace(/\.(.)\d%/, ".$1%")), thinned ? make("i", {}, `${held < 1 ? held.toPrecision(1) : Math.round(held)}% of samples`) : ""];
       const at = `top:${strip.top}px;height:${strip.height}px`;
       if (isHeat) return make("div", { style: at, class: "offsets" }, ...this.#offsets());

@@ -117,7 +117,10 @@ function link({ model, navigation }, id, note) {
   const name = model.names.show(id);
   const label = name.length > LONG_NAME ? shorterForms(name).find((form) => form.length <= LONG_NAME) ?? shorterForms(name).at(-1) ?? name : name;
   const open = { class: "link", title: `${name}: callers and callees`, click: () => navigation.butterfly(id) };
-  return make("span", {}, make("button", open, label.slice(0, 200)), ` ${note}`);
+  const made = make("span", {}, make("button", open, label.slice(0, 200)), ` ${note}`);
+  // A short name has room beside a long one.
+  made.style.flexShrink = label.length > 16 ? "1" : "0";
+  return made;
 }
 
 /** The functions that weigh most themselves, the heaviest branch, and what has no name.
