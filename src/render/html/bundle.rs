@@ -50,6 +50,7 @@ const MODULES: &[&str] = &[
     include_str!("page/narrow.js"),
     include_str!("page/draw.js"),
     include_str!("page/significance.js"),
+    include_str!("page/time_blocks.js"),
     include_str!("page/memo.js"),
     include_str!("page/changes.js"),
     include_str!("page/paints.js"),

@@ -1,15 +1,15 @@
 // The changes of a comparison: weights before and after, and which differences are significant.
 
 /** @import { Model } from "./model.js" */
-/** @import { Part, Tree, Weights } from "./types.js" */
+/** @import { Part, Tree } from "./types.js" */
 
 import { signed } from "./numbers.js";
-import { judge, periods } from "./significance.js";
+import { judgeFunctions, periods } from "./significance.js";
+import { atOnce } from "./steps.js";
+import { functions } from "./table.js";
 
-/** @type {WeakMap<Tree, Uint8Array>} */
-const significantTotals = new WeakMap();
-/** @type {WeakMap<Tree, Uint8Array>} */
-const significantSelves = new WeakMap();
+/** The tests of fg-diff take these changes only: a sample or two are no change, nor is half a point. */
+const OF_RANGES = { minEffect: 0.5, minSamples: 5 };
 
 export class Changes {
   /** @param {Model} model */
@@ -55,38 +55,58 @@ export class Changes {
     return tree.totalBefore !== null && node > 0 && tree.total[node] === 0 && tree.totalBefore[node] > 0;
   }
 
-  /** For every node, whether its change is significant.
+  /** The functions whose self and total weights changed significantly, by name: every part of the page tells of these. */
+  significant() {
+    return this.judged().significant;
+  }
+
+  /** The verdict on each function, and its p. */
+  judged() {
+    const { about, given, base, memo, names, numbers, spreads, times, tree } = this.model;
+    const isOfRanges = times !== null && about !== given;
+    return memo.get("significant", [tree, about, spreads, names.texts.length], () => {
+      // Of ranges of time, the samples are known: their stacks alone may be too few to tell.
+      const samples = isOfRanges ? { ...base, before: times.weight, self: times.weight } : base;
+      // A sample that stands for others tells no more than one.
+      const each = isOfRanges && times.isCoarse ? times.samples / times.n : 1;
+      const period = periods(about, samples, 10 ** numbers.decimals).map((weight) => weight * each);
+      const count = names.texts.length;
+      const [own, total] = [0, 1].map(() => ({ before: new Float64Array(count), after: new Float64Array(count) }));
+      for (const row of atOnce(functions(tree, count))) {
+        if (row.id === names.other) continue;
+        own.before[row.id] = row.before / period[0];
+        own.after[row.id] = row.self / period[1];
+        total.before[row.id] = row.totalBefore / period[0];
+        total.after[row.id] = row.total / period[1];
+      }
+      const limits = isOfRanges ? { alpha: about.alpha, ...OF_RANGES } : about;
+      const all = /** @type {[number, number]} */ ([(tree.totalBefore?.[0] ?? 0) / period[0], tree.total[0] / period[1]]);
+      return judgeFunctions(limits, all, [own, total], spreads && ((kind, id) => [spreads[0](kind, id), spreads[1](kind, id)]));
+    });
+  }
+
+  /** Returns true if the function of a node changed significantly: itself, or with what it calls.
    * @param {Tree} tree
-   * @returns {Uint8Array} */
-  significant(tree) {
-    const { ownChange } = this.model.state;
-    const known = ownChange ? significantSelves : significantTotals;
-    let significant = known.get(tree);
-    if (!significant) {
-      significant = ownChange ? this.judged(tree.before, tree.self) : this.judged(tree.totalBefore, tree.total);
-      known.set(tree, significant);
-    }
-    return significant;
+   * @param {number} node */
+  isSignificant({ name }, node) {
+    const { names, state } = this.model;
+    const id = names.folds.get(name[node])?.[0] ?? name[node];
+    return this.significant()[state.ownChange ? 0 : 1][id] === 1;
   }
 
-  /** For pairs of weights, whether they differ significantly.
-   * @param {Weights | null} before none is zero everywhere
-   * @param {Weights} after */
-  judged(before, after) {
-    const { about, memo, base, given, times, tree, numbers } = this.model;
-    // Of ranges of time, the samples are known: their stacks alone may be too few to tell.
-    const samples = times && about !== given ? { ...base, before: times.weight, self: times.weight } : base;
-    const period = memo.get("periods", [times && about !== given ? times : base], () => periods(about, samples, 10 ** numbers.decimals));
-    // A sample that stands for others tells no more than one.
-    const each = times?.isCoarse && about !== given ? times.samples / times.n : 1;
-    return judge(about, period.map((weight) => weight * each), [tree.totalBefore?.[0] ?? 0, tree.total[0]], before ?? new Float64Array(after.length), after);
+  /** The p of the function of a node, in words; "" where it was not tested.
+   * @param {Tree} tree
+   * @param {number} node */
+  pText({ name }, node) {
+    const p = this.judged().p[this.model.state.ownChange ? 0 : 1][name[node]];
+    return p >= 0 ? (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2)}`) : "";
   }
 
-  /** Returns true if a frame is grey because chance explains its change.
+  /** Returns true if a frame is grey because chance explains the change of its function.
    * @param {Tree} tree
    * @param {number} node */
   isHidden(tree, node) {
-    return !this.model.state.insignificant && node > 0 && !this.significant(tree)[node];
+    return !this.model.state.insignificant && node > 0 && !this.isSignificant(tree, node);
   }
 
   /** The largest change that has a colour; the whole has its own, and would make all others pale. */

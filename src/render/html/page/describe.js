@@ -84,8 +84,10 @@ function changesOf(model, tree, node) {
     ["Self", text(own)],
   ];
   if (all) facts.push(["All calls of it", text(all)]);
-  if (node > 0 && about.alpha !== null && !changes.significant(tree)[node]) {
-    facts.push(["Note", `${state.ownChange ? "the self change" : "the change"} is not significant`]);
+  if (node > 0 && about.alpha !== null) {
+    const [what, where, p] = [state.ownChange ? "the self change" : "the change", all ? "of all its calls, " : "", changes.pText(tree, node)];
+    if (!changes.isSignificant(tree, node)) facts.push(["Note", `${where}${what} is not significant${p && `, ${p}`}`]);
+    else facts.push(["Note", `${where}${what} is significant, ${p}`]);
   }
   return facts;
 }

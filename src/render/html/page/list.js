@@ -19,7 +19,7 @@ export class List {
     this.app = app;
     this.box = byId("list");
     this.shown = PAGE;
-    /** @type {[Uint8Array, Uint8Array] | null} the significant self and total changes, by name */
+    /** @type {Uint8Array[] | null} the significant self and total changes, by name */
     this.significant = null;
     /** The largest self and total weight of the rows that are shown. */
     this.largest = [1, 1];
@@ -78,7 +78,7 @@ export class List {
       if (width) cell.style.width = width;
       return cell;
     });
-    this.significant = about.differential && !state.insignificant ? this.#judged() : null;
+    this.significant = about.differential && !state.insignificant ? app.model.changes.significant() : null;
     this.largest = [Math.max(1e-9, ...rows.slice(0, this.shown).map(({ self }) => self)), Math.max(1e-9, ...rows.slice(0, this.shown).map(({ total }) => total))];
     const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
@@ -96,20 +96,6 @@ export class List {
       };
       this.box.append(make("div", { class: "more" }, make("button", { click: more }, `${rows.length - this.shown} more`)));
     }
-  }
-
-  /** The significance of self and total changes, by name.
-   * @returns {[Uint8Array, Uint8Array]} */
-  #judged() {
-    const { model } = this.app;
-    const rows = this.#all();
-    const column = (/** @type {"self" | "total" | "before" | "totalBefore"} */ key) => {
-      const weights = new Float64Array(model.names.texts.length);
-      for (const row of rows) weights[row.id] = row[key];
-      return weights;
-    };
-    return model.memo.get("judged functions", [rows], () => [
-      model.changes.judged(column("before"), column("self")), model.changes.judged(column("totalBefore"), column("total"))]);
   }
 
   #all() {

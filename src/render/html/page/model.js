@@ -19,6 +19,7 @@ import { refined, remaining } from "./refine.js";
 import { matching, measure } from "./search.js";
 import { atOnce } from "./steps.js";
 import { functions, hotter } from "./table.js";
+import { spreadWithin } from "./time_blocks.js";
 import { chartOf } from "./time_order.js";
 import { heatsOf } from "./verdict.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
@@ -58,6 +59,8 @@ export class Model {
     /** The pixels beside the frames of a chart, where its lanes have their names, and those for its time. */
     this.gutter = { left: 0, right: 0 };
     this.columns = 0;
+    /** @type {((kind: number, name: number) => import("./significance.js").Spread)[] | null} the spread of shares within the ranges that are compared */
+    this.spreads = null;
     /** @type {import("./pools.js").Pool[]} */
     this.pools = [];
     /** @type {import("./pools.js").Pool[]} those whose threads are one */
@@ -137,6 +140,8 @@ export class Model {
     const isTimed = from.threads.all.length > 0 || times !== null;
     const nodes = isTimed ? yield* memo.getting("kept nodes", [JSON.stringify(state.chips), only], () => keptNodes(whole, names, problem ? [] : state.chips, only)) : null;
     const threadWeights = yield* memo.getting("thread weights", [nodes, JSON.stringify(state.ranges)], () => from.threads.weigh(times, state.ranges, nodes));
+    const isPlain = !state.chips.length && !state.threads.length && !only && !merged.length;
+    const spreads = differs && isPlain ? yield* memo.getting("spreads", [JSON.stringify(state.ranges)], () => spreadsOf(times, whole, state.ranges, names.texts.length)) : null;
     const tree = state.order === "weight" ? yield* memo.getting("ordered", [chosen], () => reordered(chosen, null)) : chosen;
     const chart = yield* chartFor(from, names, state, this.columns || columnsOfWindow(), nodes);
     const callers = () => memo.getting("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
@@ -165,7 +170,7 @@ export class Model {
     const heats = yield* memo.getting("heats", [tree, inSight], () => heatsOf(tree, inSight, names));
     if (about.differential) yield* memo.getting("functions", [tree], () => functions(tree, names.texts.length));
     for (const part of parts) if (!chart) yield* setWidthsOnce(part.tree, state.widths);
-    Object.assign(this, from === this ? {} : from, { state, problem, about, base, pools, merged, refined: refinedTree, marks, found, tree, heats, threadWeights, chart, outline, parts, moved: null });
+    Object.assign(this, from === this ? {} : from, { state, problem, about, base, pools, merged, spreads, refined: refinedTree, marks, found, tree, heats, threadWeights, chart, outline, parts, moved: null });
     this.main = parts.at(-1)?.tree ?? tree;
     this.zoomed = find(this.main, names, state.zoom);
     this.place();
@@ -212,6 +217,18 @@ const columnsOfWindow = () => Math.max(document.documentElement.clientWidth - 15
  * @returns {Steps<Tree>} */
 function* onlyMarked(tree, marks) {
   return yield* kept(tree, yield* belowMarked(tree, marks));
+}
+
+/** The spread within two ranges of time; null where one has too few samples.
+ * @param {import("./timeline_data.js").Times} times
+ * @param {Tree} whole
+ * @param {[number, number][]} ranges
+ * @param {number} names
+ * @returns {Steps<((kind: number, name: number) => import("./significance.js").Spread)[] | null>} */
+function* spreadsOf(times, whole, ranges, names) {
+  const before = yield* spreadWithin(times, whole, ranges[0], names);
+  const after = yield* spreadWithin(times, whole, ranges[1], names);
+  return before && after && [before, after];
 }
 
 /** Marks the nodes whose stacks are kept by steps and by the search; null if all are.

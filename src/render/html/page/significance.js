@@ -1,7 +1,7 @@
 // The significance of changes: the tests of src/significance.rs, written here once more because the
 // weights to compare depend on the threads, the steps of refining and the view that are chosen.
 
-/** @import { About, Tree, Weights } from "./types.js" */
+/** @import { About, Tree } from "./types.js" */
 
 /** Below this many expected hits the normal approximation is off where it matters; the exact test
  * takes over. */
@@ -42,49 +42,142 @@ function divisor(a, b) {
   return a;
 }
 
-/** For each pair of weights, whether its share changed significantly. All are tested together: of
- * the significant ones, at most the share alpha is expected to be chance (Benjamini and Hochberg).
- * Equal pairs are one test, and heavy ones get more attention than light ones.
- * @param {About} about
- * @param {number[]} period of a sample, before and after
+/** Two weights of a function whose shares differ by less than this part of the least effect are one test, as in fg-diff. */
+const ALIKE = 0.1;
+
+/**
+ * The weights of functions, in samples.
+ * @typedef {object} Weighed
+ * @property {Float64Array} before
+ * @property {Float64Array} after
+ */
+
+/**
+ * The spread of a share within a recording: its variance, and the degrees of freedom.
+ * @typedef {{ variance: number, freedom: number }} Spread */
+
+/**
+ * How changes are judged.
+ * @typedef {object} Limits
+ * @property {number | null} alpha
+ * @property {number} minEffect in percentage points
+ * @property {number} [minSamples] fewer samples on both sides are not tested; without it, what is too narrow for a picture
+ */
+
+/** The functions whose self weight and whose total weight changed significantly, by the rules of fg-diff for one recording a side:
+ * both weights of all functions are tested together, and of the significant ones at most the share alpha is expected to be
+ * chance (Benjamini and Hochberg). Weights that are equal are one test, and heavy ones get more attention than light ones.
+ * @param {Limits} limits
  * @param {[number, number]} totals
- * @param {Weights} before
- * @param {Weights} after */
-export function judge({ alpha, minEffect }, period, totals, before, after) {
-  const significant = new Uint8Array(after.length);
-  if (alpha === null) return significant.fill(1);
-  const [n, m] = [totals[0] / period[0], totals[1] / period[1]];
-  /** @type {Map<string, { p: number, attention: number, effect: number, pairs: number[] }>} */
-  const tests = new Map();
+ * @param {Weighed[]} kinds self and total weights, by function
+ * @param {((kind: number, row: number) => [Spread, Spread]) | null} [spreadOf] where the spread within the recordings is known
+ * @returns {{ significant: Uint8Array[], p: Float64Array[] }} for each kind, by function; NaN is not tested */
+export function judgeFunctions({ alpha, minEffect, minSamples }, [n, m], kinds, spreadOf = null) {
+  const significant = kinds.map(({ after }) => new Uint8Array(after.length));
+  const p = kinds.map(({ after }) => new Float64Array(after.length).fill(NaN));
+  if (alpha === null) return { significant: significant.map((all) => all.fill(1)), p };
+  const alike = (ALIKE * minEffect) / 100;
+  /** @typedef {{ p: number, attention: number, of: [number, number, number][], shares: [number, number] }} Shared a test, and the kinds, functions and points it is of */
+  /** @type {Map<string, Shared>} */
+  const known = new Map();
+  /** @type {Shared[]} */
+  const tests = [];
   let sum = 0;
-  for (let i = 0; i < after.length; i++) {
-    const [x, y] = [before[i] / period[0], after[i] / period[1]];
-    if (!(x >= n * LEAST_SHARE || y >= m * LEAST_SHARE)) continue;
-    const key = `${x} ${y}`;
-    let test = tests.get(key);
-    if (!test) {
-      const shares = [x / (n || 1), y / (m || 1)];
-      const mean = (shares[0] + shares[1]) / 2;
-      const attention = Math.sqrt(Math.max(mean * (1 - mean), 0));
-      sum += attention;
-      test = { p: compareShares({ x, n, y, m }), attention, effect: 100 * Math.abs(shares[1] - shares[0]), pairs: [] };
-      tests.set(key, test);
+  for (let row = 0; row < kinds[0].after.length; row++) {
+    /** @type {Shared | null} */
+    let own = null;
+    for (let kind = 0; kind < kinds.length; kind++) {
+      const [x, y] = [kinds[kind].before[row], kinds[kind].after[row]];
+      const isRare = minSamples === undefined ? !(x >= n * LEAST_SHARE || y >= m * LEAST_SHARE) : Math.max(x, y) < minSamples;
+      /** @type {[number, number]} */
+      const shares = [n ? x / n : 0, m ? y / m : 0];
+      if (isRare || !(x || y) || 100 * (shares[0] + shares[1]) < minEffect) continue;
+      const key = `${shares[0]} ${shares[1]}`;
+      /** @type {Shared | undefined} */
+      let test = own && own.shares.every((share, side) => Math.abs(share - shares[side]) <= alike) ? own : known.get(key);
+      if (!test) {
+        const mean = (shares[0] + shares[1]) / 2;
+        const attention = Math.sqrt(Math.max(mean * (1 - mean), 0));
+        sum += attention;
+        let chance = compareShares({ x, n, y, m });
+        const spread = spreadOf?.(kind, row);
+        if (spread) chance = Math.max(chance, byBlocks(shares[1] - shares[0], spread));
+        test = { p: chance, attention, of: [], shares };
+        tests.push(test);
+      }
+      if (!known.has(key)) known.set(key, test);
+      if (kind === 0) own = test;
+      test.of.push([kind, row, 100 * (shares[1] - shares[0])]);
     }
-    test.pairs.push(i);
   }
-  const sorted = [...tests.values()];
-  for (const test of sorted) {
+  for (const test of tests) {
     // Weights of 1 on average.
-    const weight = sum > 0 ? (test.attention * sorted.length) / sum : 1;
+    const weight = sum > 0 ? (test.attention * tests.length) / sum : 1;
     test.p = weight > 0 ? test.p / weight : Infinity;
   }
-  sorted.sort((a, b) => b.p - a.p || 0);
+  tests.sort((a, b) => b.p - a.p || 0);
   let least = 1;
-  sorted.forEach(({ p, effect, pairs }, at) => {
-    least = Math.min(least, (p * sorted.length) / (sorted.length - at));
-    if (least < alpha && effect >= minEffect) for (const i of pairs) significant[i] = 1;
+  tests.forEach(({ p: alone, of }, at) => {
+    least = Math.min(least, (alone * tests.length) / (tests.length - at));
+    for (const [kind, row, points] of of) {
+      p[kind][row] = least;
+      if (least < alpha && Math.abs(points) >= minEffect) significant[kind][row] = 1;
+    }
   });
-  return significant;
+  return { significant, p };
+}
+
+/** The probability of a difference of two shares by the spread within both recordings: Welch's test on batch means.
+ * @param {number} difference
+ * @param {[Spread, Spread]} spread */
+function byBlocks(difference, [a, b]) {
+  const variance = a.variance + b.variance;
+  if (!(variance > 0) || difference === 0) return variance > 0 ? 1 : 0;
+  const freedom = variance ** 2 / (a.variance ** 2 / a.freedom + b.variance ** 2 / b.freedom);
+  return studentOutside(Math.abs(difference) / Math.sqrt(variance), freedom);
+}
+
+/** The probability that Student's t is farther from 0.
+ * @param {number} t
+ * @param {number} freedom */
+export function studentOutside(t, freedom) {
+  if (!Number.isFinite(freedom)) return outside(t / Math.SQRT2);
+  return betaPart(freedom / (freedom + t * t), freedom / 2, 0.5);
+}
+
+/** The regularised incomplete beta function, by its continued fraction.
+ * @param {number} x
+ * @param {number} a
+ * @param {number} b
+ * @returns {number} */
+function betaPart(x, a, b) {
+  if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
+  if (x > (a + 1) / (a + b + 2)) return 1 - betaPart(1 - x, b, a);
+  const front = Math.exp(a * Math.log(x) + b * Math.log1p(-x) + logGamma(a + b) - logGamma(a) - logGamma(b)) / a;
+  let [c, d, value] = [1, 1 - ((a + b) * x) / (a + 1), 1];
+  d = 1 / d;
+  value = d;
+  for (let k = 1; k < 300; k++) {
+    const even = (k * (b - k) * x) / ((a + 2 * k - 1) * (a + 2 * k));
+    d = 1 / (1 + even * d);
+    c = 1 + even / c;
+    value *= d * c;
+    const odd = (-(a + k) * (a + b + k) * x) / ((a + 2 * k) * (a + 2 * k + 1));
+    d = 1 / (1 + odd * d);
+    c = 1 + odd / c;
+    value *= d * c;
+    if (Math.abs(d * c - 1) < 1e-15) break;
+  }
+  return front * value;
+}
+
+/** The logarithm of the gamma function, by Stirling's series; small numbers are raised first.
+ * @param {number} x
+ * @returns {number} */
+function logGamma(x) {
+  if (x < 12) return logGamma(x + 1) - Math.log(x);
+  const y = 1 / (x * x);
+  return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y / 1680))) / x;
 }
 
 /** The probability of a difference of two shares at least this large by chance alone.

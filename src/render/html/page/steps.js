@@ -10,8 +10,10 @@
 export const STEP = 20_000;
 /** The numbers that are sorted in a step. */
 const PART = 4096;
-/** The milliseconds after which work is said to go on, and those between two looks at what the reader does. */
+/** The milliseconds after which work is said to go on, those that it takes before anything else is done, and those between two
+ * looks at what the reader does. */
 const PATIENCE = 200;
+const FIRST = 60;
 const SLICE = 40;
 
 /** Work that is done a slice at a time. */
@@ -24,8 +26,9 @@ export class Work {
     this.timer = 0;
     /** True until it has ended or was stopped. */
     this.isGoingOn = true;
-    this.#go(PATIENCE);
-    if (this.isGoingOn) tell.waits();
+    this.began = performance.now();
+    this.isSaid = false;
+    this.#go(FIRST);
   }
 
   /** @param {number} milliseconds */
@@ -38,6 +41,10 @@ export class Work {
       this.tell.ended();
       return;
     } while (performance.now() < end);
+    if (!this.isSaid && end - this.began > PATIENCE) {
+      this.isSaid = true;
+      this.tell.waits();
+    }
     this.timer = window.setTimeout(() => this.#go(SLICE));
   }
 

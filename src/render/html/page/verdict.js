@@ -8,6 +8,7 @@
 import { changeText } from "./changes.js";
 import { byId, make } from "./dom.js";
 import { wordsOfChange } from "./header.js";
+import { signed } from "./numbers.js";
 import { shorterForms } from "./short.js";
 import { STEP, atOnce } from "./steps.js";
 import { functions, hotter } from "./table.js";
@@ -15,6 +16,8 @@ import { COMMAND_FIRST } from "./threads.js";
 
 /** The number of functions that are named. */
 const HOTTEST = 3;
+/** The number of functions that are named as slower, and as faster. */
+const EACH = 2;
 /** A function of a smaller share is not among the hottest: it would have 0.0%. */
 const LEAST_NAMED = 0.0005;
 /** The share of one function above which its callers are named instead: waits all end in the scheduler, and allocations in the allocator. */
@@ -167,20 +170,20 @@ function changesOfView(app) {
   const { model } = app;
   const { about, changes, memo, names, numbers, tree } = model;
   const rows = memo.get("functions", [tree], () => atOnce(functions(tree, names.texts.length))).filter(({ id }) => id !== names.other);
-  const column = (/** @type {"self" | "before"} */ key) => Float64Array.from(rows, (row) => row[key]);
-  const significant = memo.get("verdict", [tree], () => changes.judged(column("before"), column("self")));
+  const [significant] = changes.significant();
   const change = (/** @type {Row} */ row) => row.self - row.before;
-  const changed = rows.filter((row, n) => significant[n] && change(row) !== 0).sort((a, b) => Math.abs(change(b)) - Math.abs(change(a)) || a.id - b.id);
-  const grew = changed.filter((row) => change(row) > 0).length;
+  // Shares of ranges of different lengths are compared, not their weights.
+  const moved = (/** @type {Row} */ row) => changes.difference(row.before, row.self);
+  const changed = rows.filter((row) => significant[row.id] && moved(row) !== 0).sort((a, b) => Math.abs(moved(b)) - Math.abs(moved(a)) || a.id - b.id);
+  const [grew, shrank] = [changed.filter((row) => moved(row) > 0), changed.filter((row) => moved(row) < 0)];
   const [more, less] = wordsOfChange(model);
   const [before, after] = [tree.totalBefore?.[0] ?? 0, tree.total[0]];
   const all = before > 0 ? changeText(before, after) : "all new";
   const count = (/** @type {number} */ n) => `${n.toLocaleString("en")} function${n === 1 ? "" : "s"}`;
   const judged = about.alpha === null ? "" : "significantly ";
-  const verdict = changed.length ? `${count(grew)} ${judged}${more}, ${(changed.length - grew).toLocaleString("en")} ${less}` : "no function changed significantly";
-  return [make("b", {}, `${all} in all, ${verdict}`), ...changed.slice(0, HOTTEST).map((row) => {
-    return link(app, row.id, (change(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(change(row))));
-  })];
+  const verdict = changed.length ? `${count(grew.length)} ${judged}${more}, ${shrank.length.toLocaleString("en")} ${less}` : "no function changed significantly";
+  const note = (/** @type {Row} */ row) => (model.state.shares ? `${signed(100 * moved(row), 2)} pp` : (change(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(change(row))));
+  return [make("b", {}, `${all} in all, self: ${verdict}`), ...[...grew.slice(0, EACH), ...shrank.slice(0, EACH)].map((row) => link(app, row.id, note(row)))];
 }
 
 /** A name without the arguments of templates and the folders of files.
