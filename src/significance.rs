@@ -12,6 +12,7 @@ use std::collections::HashMap;
 
 mod adjust;
 pub(crate) mod blocks;
+pub(crate) mod change_points;
 mod distributions;
 #[cfg(test)]
 pub(crate) mod examples;

@@ -34,6 +34,8 @@ mod format;
 mod fuzzy;
 mod gate;
 mod headline;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+pub(crate) mod history;
 mod interrupts;
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 mod jit;

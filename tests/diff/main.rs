@@ -6,6 +6,7 @@ mod facts;
 mod feed;
 mod formats;
 mod gates;
+mod history;
 mod joined;
 mod judged;
 mod laws;

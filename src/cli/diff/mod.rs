@@ -1,6 +1,7 @@
 //! `fg-diff`: its options, and what it says on standard error.
 
 mod args;
+mod history;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use anyhow::bail;
 use clap::Parser;
 
 pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs};
+pub use history::HistoryArgs;
 
 use super::labels::LabelArgs;
 use super::output::{Output, OutputArgs};
@@ -62,14 +64,16 @@ Examples:
   fg-diff --before-time 0s..5s --after-time 5s..10s --table perf.data
   fg-diff --by endpoint --table before.pb.gz after.pb.gz
   fg-diff --gate 'slower>5%' --before b1.folded b2.folded --after a1.folded a2.folded
+  fg-diff --history perf --commit $(git rev-parse --short HEAD) run1.folded run2.folded
+  fg-diff --history perf --trend
 
 Exit status: 0, 1 when a gate tripped, 2 on trouble, 3 with --require-power when no
 gate tripped and one would not have seen a change of its size."
 )]
 pub struct Diff {
     /// Two recordings of any format, before and after; `-` is standard input, for one
-    /// of them
-    #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["before", "after"])]
+    /// of them. With --history, the runs to compare
+    #[arg(value_name = "FILE", num_args = 0.., conflicts_with_all = ["before", "after"])]
     pub files: Vec<PathBuf>,
     /// Recordings before the change, one file for each run
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "after")]
@@ -114,6 +118,9 @@ pub struct Diff {
     /// Conditions on changes.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// The runs of earlier commits.
+    #[command(flatten)]
+    pub history: HistoryArgs,
     /// Labels as frames and as weights.
     #[command(flatten)]
     pub labels: LabelArgs,
@@ -126,10 +133,26 @@ impl Tool for Diff {
     const NAME: &'static str = "fg-diff";
 
     fn run(self) -> anyhow::Result<Exit> {
-        let (before, after) = self.sources()?;
         let gates = self.gate.gates()?;
+        let mut format = self.form.format();
+        let (before, after, addition) = match &self.history.history {
+            Some(folder) if self.history.trend => return self.write_trend(folder).map(|()| Exit::Yes),
+            Some(folder) => {
+                let sides = self.sides_of_history(folder)?;
+                if sides.before.is_empty() {
+                    sides.addition.write()?;
+                    self.say_first(folder);
+                    return Ok(Exit::Yes);
+                }
+                format = format.or(Some(ReportFormat::Table).filter(|_| gates.is_empty()));
+                (sides.before, sides.after, Some(sides.addition))
+            }
+            None => {
+                let (before, after) = self.sources()?;
+                (before, after, None)
+            }
+        };
         let options = self.options();
-        let format = self.form.format();
         let is_report = format.is_some() || !gates.is_empty();
         if is_report && !self.labels.label.is_empty() {
             bail!("--label is for stacks; in a report --by KEY makes a row of each value");
@@ -164,7 +187,11 @@ impl Tool for Diff {
         }
         let report = prepared.report(&options)?;
         self.say_notes(&report.notes);
-        self.write_report(&report, format, &gates)
+        let exit = self.write_report(&report, format, &gates)?;
+        if let Some(addition) = addition {
+            addition.write()?;
+        }
+        Ok(exit)
     }
 }
 
