@@ -13,6 +13,11 @@
 //! @ 0x7fcdabea2630 0x7fcdabea2d21
 //!   t*: 1: 4032 [0: 0]
 //! ```
+//! tcmalloc's own sampler says how many bytes lie between two samples, and pprof scales its rows by the
+//! probability that an object of that size is sampled, as is done here:
+//! ```text
+//! heap profile:    357:  8498176 [   357:  8498176] @ heapz_v2/524288
+//! ```
 //! Both count objects and bytes in use and, in brackets, all that were allocated. jemalloc's are
 //! what it sampled, not scaled up to what was allocated. The formats are described in gperftools'
 //! `heapprofile.html` and jemalloc's `HEAP PROFILE FORMAT`.
@@ -20,7 +25,7 @@
 use crate::collapse::kit::maps::Maps;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::number::hex;
@@ -32,7 +37,7 @@ const UNITS: &str = "bytes, objects, bytes, objects";
 const TCMALLOC: FormatInfo = FormatInfo {
     name: "tcmalloc",
     producer: "gperftools' heap profiler",
-    tested: "gperftools 2.10",
+    tested: Tested::Seen("gperftools 2.10"),
     values: VALUES,
     unit: UNITS,
 };
@@ -40,7 +45,7 @@ const TCMALLOC: FormatInfo = FormatInfo {
 const JEMALLOC: FormatInfo = FormatInfo {
     name: "jemalloc",
     producer: "jemalloc's heap profiler",
-    tested: "jemalloc 5.3",
+    tested: Tested::Seen("jemalloc 5.3"),
     values: VALUES,
     unit: UNITS,
 };
@@ -61,6 +66,8 @@ struct Heap {
     /// The total of all rows as the file states it.
     total: Option<[Weight; 4]>,
     is_jemalloc: bool,
+    /// The bytes between two samples, where rows are to be scaled up.
+    period: Option<u64>,
     /// The memory map was reached, which is the last part.
     has_map: bool,
     maps: Maps,
@@ -139,7 +146,14 @@ pub fn read(
         heap.is_jemalloc = true;
         heap.read_jemalloc(&mut lines, report)?;
     } else if let Some(counted) = heading.strip_prefix(b"heap profile:") {
-        heap.total = memchr::memmem::rfind(counted, b" @").and_then(|at| counts(&counted[..at]));
+        let at = memchr::memmem::rfind(counted, b" @");
+        heap.total = at.and_then(|at| counts(&counted[..at]));
+        heap.period = at.and_then(|at| period(counted[at + 2..].trim_ascii()));
+        if let Some(period) = heap.period {
+            report.facts.warn(format!(
+                "tcmalloc sampled one byte in {period}; weights are estimates, as pprof has them"
+            ));
+        }
         heap.read_tcmalloc(&mut lines, report)?;
     } else {
         return Err(lines.malformed("a heap profile's first line", &heading));
@@ -246,6 +260,7 @@ impl Heap {
             if stack.is_empty() {
                 stack.push(sink.frame(crate::collapse::kit::names::NO_STACK));
             }
+            let weights = self.period.map_or(weights, |period| scaled(weights, period));
             values.sample(&stack, &weights, sink)?;
         }
         if let Some(left) = left {
@@ -256,6 +271,27 @@ impl Heap {
     }
 }
 
+/// The bytes between two samples of a kind of heap profile: `heapz_v2/524288`.
+fn period(kind: &[u8]) -> Option<u64> {
+    let period = kind.strip_prefix(b"heapz_v2/").or_else(|| kind.strip_prefix(b"heap_v2/"))?;
+    crate::number::parse(period).filter(|period| *period > 1)
+}
+
+/// A row as what it stands for: an object of `size` bytes is sampled with the probability 1 - exp(-size / period).
+fn scaled([inuse, inuse_objects, alloc, alloc_objects]: [Weight; 4], period: u64) -> [Weight; 4] {
+    let pair = |bytes: Weight, objects: Weight| {
+        if bytes.is_zero() || objects.is_zero() {
+            return [Weight::ZERO; 2];
+        }
+        let size = bytes.to_f64() / objects.to_f64();
+        let factor = 1.0 / (1.0 - (-size / period as f64).exp());
+        [bytes, objects].map(|weight| Weight::new((weight.to_f64() * factor) as i128))
+    };
+    let ([inuse, inuse_objects], [alloc, alloc_objects]) =
+        (pair(inuse, inuse_objects), pair(alloc, alloc_objects));
+    [inuse, inuse_objects, alloc, alloc_objects]
+}
+
 /// `1: 4096 [ 1: 4096]`
 fn counts(text: &[u8]) -> Option<[Weight; 4]> {
     let mut numbers =
@@ -263,4 +299,29 @@ fn counts(text: &[u8]) -> Option<[Weight; 4]> {
     let [inuse_objects, inuse, alloc_objects, alloc] =
         [numbers.next()??, numbers.next()??, numbers.next()??, numbers.next()??];
     numbers.next().is_none().then_some([inuse, inuse_objects, alloc, alloc_objects])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::Options;
+    use crate::collapse::tests::collapse_bytes;
+
+    #[test]
+    fn sampled_rows_are_scaled_as_pprof_does_it() {
+        let text = "heap profile: 2: 1057792 [ 2: 1057792] @ heapz_v2/524288\n\
+            1: 9216 [ 1: 9216] @ 0x10\n1: 1048576 [ 1: 1048576] @ 0x20\n";
+        let (out, report) = collapse_bytes(&Tcmalloc, text, &Options::default()).unwrap();
+        assert_eq!(out, "0x10 528909\n0x20 1212696\n");
+        assert!(
+            report.facts.warnings.iter().any(|warning| warning.contains("estimates")),
+            "{:?}",
+            report.facts
+        );
+        let plain = text.replace("heapz_v2/524288", "heapprofile");
+        assert_eq!(
+            collapse_bytes(&Tcmalloc, plain, &Options::default()).unwrap().0,
+            "0x10 9216\n0x20 1048576\n"
+        );
+    }
 }
