@@ -83,7 +83,12 @@ pub struct Recording {
 struct Column {
     value: Value,
     trie: Trie,
+    /// The number of its events.
+    events: u64,
 }
+
+/// Samples of managed code that are as many times fewer than those of native code are not what is shown.
+const RARE: u64 = 100;
 
 /// A thread of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -108,8 +113,11 @@ impl Recording {
     /// An empty one.
     pub fn new(layout: Layout, options: &Options, sink: &dyn Sink) -> Recording {
         let contexts = sink.wants().contexts;
-        let columns =
-            COLUMNS.map(|(name, unit)| Column { value: Value::new(name, unit), trie: Trie::new(contexts) });
+        let columns = COLUMNS.map(|(name, unit)| Column {
+            value: Value::new(name, unit),
+            trie: Trie::new(contexts),
+            events: 0,
+        });
         Recording {
             layout,
             pointer: 8,
@@ -218,7 +226,7 @@ impl Recording {
         if let Some(at) = self.columns.iter().position(|column| column.value == value) {
             return Some(at);
         }
-        self.columns.push(Column { value, trie: Trie::new(self.contexts) });
+        self.columns.push(Column { value, trie: Trie::new(self.contexts), events: 0 });
         (self.columns.len() <= MOST_COLUMNS).then(|| self.columns.len() - 1)
     }
 
@@ -364,6 +372,7 @@ impl Recording {
             path = self.columns[column].trie.below(path, number);
         }
         let time = self.nanoseconds(header.time.saturating_sub(self.start.0));
+        self.columns[column].events += 1;
         self.columns[column].trie.add_from(path, Weight::new(weight.into()), Some(time), number)
     }
 
@@ -402,7 +411,18 @@ impl Recording {
         // What is measured on all processors goes before what the runtime tells of itself.
         held.sort_by_key(|at| *at < COLUMNS.len());
         let declared = held.iter().map(|at| self.columns[*at].value.clone()).collect();
-        let mut values = Values::new(options, declared, 0)?;
+        // A program that hardly runs managed code is seen in its native code.
+        let counted = |name: &str| {
+            let column = held.iter().position(|at| self.columns[*at].value.name == name.as_bytes());
+            column.map(|column| (column, self.columns[held[column]].events))
+        };
+        let default = match (counted("managed"), counted("unmanaged")) {
+            (Some((0, managed)), Some((column, unmanaged))) if managed.saturating_mul(RARE) < unmanaged => {
+                column
+            }
+            _ => 0,
+        };
+        let mut values = Values::new(options, declared, default)?;
         let mut names = FrameNames::default();
         let frames: Vec<FrameId> =
             self.items.all().iter().map(|item| self.frame(item, options, &mut names, sink)).collect();

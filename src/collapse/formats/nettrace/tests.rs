@@ -353,3 +353,20 @@ fn version_6_that_is_damaged_or_cut_is_told() {
         assert!(doubts.iter().any(|doubt| doubt.contains("cut off at byte")), "{cut}: {doubts:?}");
     }
 }
+
+#[test]
+fn a_program_that_hardly_runs_managed_code_is_seen_in_its_native_code() {
+    let trace = |native: usize| {
+        let mut trace = Trace::new();
+        trace.types();
+        trace.stacks(1, &[&[0x1010]]);
+        let mut events = vec![(1, 5, 1, 1000, int(2))];
+        events.resize(1 + native, (1, 5, 1, 1000, int(1)));
+        trace.events("EventBlock", true, &events);
+        trace.finish()
+    };
+    for (native, shown) in [(50, "[unknown] 1\n"), (150, "[unknown] 150\n")] {
+        let (folded, _) = collapse_bytes(&Nettrace, trace(native), &Options::default()).unwrap();
+        assert_eq!(folded, shown);
+    }
+}
