@@ -16,6 +16,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use crate::limits::Limit;
 use crate::spelling::near;
 
 /// The result of the library's fallible functions.
@@ -110,6 +111,8 @@ pub enum ErrorKind {
     },
     /// A sum left the range of exact weights, about 1.7e38 without fractions.
     Overflow,
+    /// The input goes beyond one of the [`Limits`](crate::limits::Limits) of the reading.
+    Limit(Limit),
     /// One line or sample is larger than any real one.
     TooLong {
         /// The largest size accepted, in bytes.
@@ -163,6 +166,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Overflow => {
                 f.write_str("the weights add up to more than can be held exactly; scale them down")
             }
+            ErrorKind::Limit(limit) => write!(f, "{limit}, the limit that was set"),
             ErrorKind::TooLong { limit } => {
                 write!(f, "a line or sample of more than {limit} bytes; this is not such a text")
             }

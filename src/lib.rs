@@ -98,6 +98,7 @@ pub mod input;
 #[cfg(any(feature = "diff", feature = "render"))]
 #[cfg_attr(not(all(feature = "diff", feature = "render")), allow(dead_code))]
 pub(crate) mod json_text;
+pub mod limits;
 pub(crate) mod number;
 pub(crate) mod printable;
 pub mod profile;
@@ -126,6 +127,7 @@ pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};
 pub use input::Source;
+pub use limits::Limits;
 pub use profile::{Facts, Profile};
 pub use reading::ReadOptions;
 pub use weight::Weight;

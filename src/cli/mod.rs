@@ -196,6 +196,12 @@ impl InputArgs {
     }
 }
 
+/// Reads a number of bytes: `1000000`, `64M`, `2G`.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
+    let bytes = crate::quantity::bytes(text).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| "a number of bytes is meant, as in 500M or 4G".to_owned())
+}
+
 /// Options that make a program write about itself.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GenerateArgs {

@@ -7,8 +7,9 @@ use clap::Args;
 
 #[cfg(feature = "perf-data")]
 use super::debuginfod::DebuginfodArgs;
-use super::progress;
+use super::{memory, progress};
 use crate::collapse::{Listener, Options, Progress, ValueSelection};
+use crate::limits::Limits;
 use crate::reading::ReadOptions;
 
 /// The options of reading a recording, and of naming its frames: [`Options`] on the command line.
@@ -86,6 +87,11 @@ pub struct ReadingArgs {
     #[arg(long)]
     pub count: bool,
 
+    /// Give up when more than SIZE of memory is needed (`500M`, `4G`): for files from strangers, which
+    /// may be small and hold much
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
+    pub max_memory: Option<usize>,
+
     /// Threads to use; 0 is as many as there are processors
     #[arg(long, alias = "nthreads", value_name = "N", default_value_t = 0)]
     pub threads: usize,
@@ -122,6 +128,8 @@ impl From<ReadingArgs> for Options {
             },
             count: args.count,
             threads: args.threads,
+            // Whoever runs a program ends it; --max-memory is there for the rest.
+            limits: Limits::NONE.memory(args.max_memory.map(|most| most as u64)),
             progress: None,
         }
     }
@@ -132,6 +140,9 @@ impl ReadingArgs {
     /// `quiet`.
     pub fn read_options(&self, quiet: bool) -> ReadOptions {
         let mut options = Options::from(self.clone());
+        if let Some(most) = self.max_memory {
+            memory::limit(most);
+        }
         if !quiet && progress::is_wanted() {
             options.progress = Some(Listener(show_progress));
         }

@@ -19,9 +19,14 @@ pub mod recorders;
 pub mod registry;
 mod report;
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Kept, Source};
 use crate::profile::Facts;
+use crate::limits::Meter;
+use crate::profile::limited::within;
 use crate::profile::scaled::Scaled;
 use crate::weight::Weight;
 
@@ -168,6 +173,26 @@ fn collapse_any(
     options: &Options,
     sink: &mut dyn Sink,
 ) -> Result<Report> {
+    let meter = Meter::new(options.limits);
+    let sources = &metered(sources, meter.as_ref())[..];
+    within(sources, sink, |sink| collapse_within(sources, format, options, sink))
+}
+
+/// Sources that are read within the limits of one reading.
+fn metered<'s>(sources: &'s [Source], meter: Option<&Arc<Meter>>) -> Cow<'s, [Source]> {
+    match meter {
+        None => Cow::Borrowed(sources),
+        Some(_) => sources.iter().map(|source| source.clone().metered(meter.cloned())).collect(),
+    }
+}
+
+/// [`collapse_any`] within the limits of the sources.
+fn collapse_within(
+    sources: &[Source],
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<Report> {
     let mut report = Report::default();
     let mut again = Vec::new();
     collapse_all(sources, format, options, sink, &mut report, Some(&mut again))?;
@@ -201,7 +226,10 @@ impl Again {
         let Again { source, kept } = self;
         match kept {
             None => Some(source),
-            Some(kept) => Some(Source::reader(source.name(), kept.take_reader()?).weighted(source.factor())),
+            Some(kept) => {
+                let again = Source::reader(source.name(), kept.take_reader()?);
+                Some(again.weighted(source.factor()).metered(source.meter().cloned()))
+            }
         }
     }
 }
@@ -247,7 +275,10 @@ pub(crate) fn collapse_for_sum(
     first_value: Option<Vec<u8>>,
 ) -> Result<Report> {
     let reading = Reading { options, first_value, is_one_of_several: true };
-    let part = collapse_weighted(source, format, &reading, sink)?;
+    let meter = Meter::new(options.limits);
+    let source = &source.clone().metered(meter);
+    let read = |sink: &mut dyn Sink| collapse_weighted(source, format, &reading, sink);
+    let part = within(std::slice::from_ref(source), sink, read)?;
     sink.flush()?;
     let (mut report, mut facts) = (Report::default(), Vec::new());
     report.take_part(part, &mut facts, (source.name(), source.factor()), options)?;
@@ -263,9 +294,16 @@ fn collapse_weighted(
     sink: &mut dyn Sink,
 ) -> Result<Report> {
     let input = source.open()?;
-    match source.factor() {
+    let report = match source.factor() {
         factor if factor == Weight::ONE => collapse_input(input, format, reading, sink),
         factor => collapse_input(input, format, reading, &mut Scaled::new(sink, factor)),
+    };
+    match source.meter().map_or(Ok(()), |meter| meter.expect_within()) {
+        // Readers of some formats take a limit for damage, or for an end that comes too early.
+        Err(limit) if !matches!(&report, Err(e) if matches!(e.kind(), ErrorKind::Limit(_))) => {
+            Err(limit.at(Position::file(source.name())))
+        }
+        _ => report,
     }
 }
 

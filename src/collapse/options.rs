@@ -7,6 +7,7 @@ use std::time::Duration;
 #[cfg(feature = "perf-data")]
 use crate::collapse::Report;
 use crate::collapse::ValueSelection;
+use crate::limits::Limits;
 #[cfg(feature = "perf-data")]
 use crate::symbolize::{Answered, Debuginfod, Search};
 
@@ -50,6 +51,8 @@ pub struct Options {
     pub just_recorded: bool,
     /// The number of threads to use; 0 is the number of processors.
     pub threads: usize,
+    /// The limits of the reading.
+    pub limits: Limits,
     /// The listener that is told of the progress of a long run.
     pub progress: Option<Listener>,
 }

@@ -33,6 +33,11 @@ impl Interner {
         self.ends.len()
     }
 
+    /// The bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + size_of_val(&self.ends[..]) + self.ids.bytes()
+    }
+
     /// The number of a text: the next one, if it is new.
     #[inline]
     pub(crate) fn key(&mut self, text: &[u8]) -> u32 {

@@ -19,6 +19,7 @@ use super::replay_buffer::Rereadable;
 use super::visitor::{ForkedVisitor, Known, Order, Visitor, WalkSummary};
 use crate::error::{Position, Result};
 use crate::input::{self, Blocks};
+use crate::limits::Meter;
 use crate::threads::{self, Task};
 
 /// Smaller files are walked by one thread: it takes a few thousandths of a second.
@@ -41,6 +42,7 @@ pub(super) fn walk(
     input: &Rereadable<'_>,
     columns: Columns,
     threads: usize,
+    meter: Option<&Arc<Meter>>,
     visitor: &mut dyn Visitor,
 ) -> Attempt {
     let Some((file, whole)) = input.lines().plain_file() else { return Attempt::Unusual(false) };
@@ -60,7 +62,7 @@ pub(super) fn walk(
     if visitor.begin(&Known { columns, facts: &facts, places: &Places::default() }).is_err() {
         return Attempt::Unusual(false);
     }
-    walk_file(file, whole, &name, threads, visitor).unwrap_or(Attempt::Unusual(true))
+    walk_file(file, whole, &name, (threads, meter), visitor).unwrap_or(Attempt::Unusual(true))
 }
 
 /// Walks part of a file that holds one column.
@@ -68,7 +70,7 @@ fn walk_file(
     file: &File,
     whole: Range<u64>,
     name: &Arc<str>,
-    threads: usize,
+    (threads, meter): (usize, Option<&Arc<Meter>>),
     visitor: &mut dyn Visitor,
 ) -> Result<Attempt> {
     let Some(cuts) = cuts(file, &whole, threads)? else { return Ok(Attempt::Unusual(true)) };
@@ -82,7 +84,7 @@ fn walk_file(
     let mut starts = ends.clone();
     let part = |range: Range<u64>| -> Result<Rereadable<'static>> {
         let is_first = range.start == whole.start;
-        let blocks = Blocks::of_part(name.clone(), file.try_clone()?, range, BLOCK)?;
+        let blocks = Blocks::of_part(name.clone(), file.try_clone()?, range, (BLOCK, meter))?;
         Ok(Rereadable::once(Lines::of_part(blocks, Columns::One, is_first, stop.clone())))
     };
     let first = part(whole.start..ends.clone().next().unwrap_or(whole.end))?;
@@ -97,7 +99,7 @@ fn walk_file(
     };
     let (first, rest) = thread::scope(|scope| {
         let begin = |((lines, fork), cut): ((_, Box<dyn ForkedVisitor>), &Cut)| {
-            let pass = Pass::behind(cut.stack.clone());
+            let pass = Pass::behind(cut.stack.clone()).within(meter);
             let work = &work;
             Task::start(scope, move || {
                 let mut fork = fork;
@@ -105,7 +107,7 @@ fn walk_file(
             })
         };
         let rest: Vec<_> = rest.into_iter().zip(forks).zip(&cuts).map(begin).collect();
-        let first = work(first, Pass::new(Order::Frame, Columns::One, false), visitor);
+        let first = work(first, Pass::new(Order::Frame, Columns::One, false).within(meter), visitor);
         (first, rest.into_iter().map(Task::join).collect::<Vec<_>>())
     });
     let mut parts = vec![];

@@ -4,7 +4,10 @@ use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::replay_buffer::Rereadable;
 use super::visitor::{Frame, Order, Rewrite, Visitor, WalkSummary};
+use std::sync::Arc;
+
 use crate::error::Result;
+use crate::limits::Meter;
 use crate::weight::Weight;
 
 /// Puts the places of the `;` in a stack into `places`.
@@ -47,6 +50,8 @@ pub(super) struct Pass {
     /// The number of stacks until the visitor is asked again for the weight of light ones.
     until_asked: u32,
     pub(super) summary: WalkSummary,
+    /// The limits of the reading.
+    meter: Option<Arc<Meter>>,
 }
 
 impl Pass {
@@ -66,7 +71,13 @@ impl Pass {
             passed_over,
             until_asked,
             summary,
+            meter: None,
         }
+    }
+
+    /// The same within the limits of a reading.
+    pub(super) fn within(self, meter: Option<&Arc<Meter>>) -> Self {
+        Pass { meter: meter.cloned(), ..self }
     }
 
     /// Takes all stacks; `false` if they are not in order.
@@ -94,7 +105,8 @@ impl Pass {
                 same = 0;
                 places_of_semicolons(stack, &mut semicolons);
             }
-            match self.push(stack, same, &semicolons, parsed.weights, visitor) {
+            let within = self.meter.as_ref().map_or(Ok(()), |meter| meter.check_depth(semicolons.len() + 1));
+            match within.and_then(|()| self.push(stack, same, &semicolons, parsed.weights, visitor)) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(e) => return Err(e.or_at(|| input.position())),

@@ -75,6 +75,12 @@ impl PlaceTable {
         self.frames.is_empty()
     }
 
+    /// The bytes of memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let keys = self.texts.bytes() + self.place_keys.bytes() + self.frame_keys.bytes();
+        keys + size_of_val(&self.places[..]) + size_of_val(&self.frames[..])
+    }
+
     /// The number of frames that have places.
     pub(super) fn len(&self) -> usize {
         self.frames.len()

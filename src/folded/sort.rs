@@ -64,7 +64,6 @@ impl Ranks {
 
 /// The most bytes that sorting takes for each stack, besides a copy of its frames: a key, and an end and weights
 /// beside the copy.
-#[cfg(feature = "cli")]
 pub(super) const BYTES_OF_STACK: usize = size_of::<u128>() + size_of::<usize>() + size_of::<Weights>();
 
 /// Copied stacks.

@@ -18,6 +18,8 @@ use super::table::{Batch, StackTable};
 use super::visitor::{Known, Order, Rewrite, Visitor, WalkSummary};
 use crate::error::Result;
 use crate::input::Source;
+use crate::limits::{Held, Meter};
+use crate::profile::Sink;
 use crate::weight::Weight;
 
 /// Walks the call tree of one or several folded files.
@@ -48,10 +50,11 @@ pub fn walk_on(
     let mut input = Rereadable::open(sources)?;
     let columns = input.lines().columns();
     // One text as it stands may be in frame order already.
+    let meter = sources.first().and_then(Source::meter);
     let is_one_text = order == Order::Frame && sources.len() == 1 && rewrite.is_none();
     let mut streams = is_one_text || order != Order::Frame;
     if is_one_text {
-        match parts::walk(&input, columns, threads, visitor) {
+        match parts::walk(&input, columns, threads, meter, visitor) {
             Attempt::Walked(summary) => return Ok(*summary),
             Attempt::NotInOrder => {
                 visitor.restart()?;
@@ -67,7 +70,7 @@ pub fn walk_on(
     if streams {
         let facts = input.lines().first_facts().clone();
         visitor.begin(&Known { columns, facts: &facts, places: &Places::default() })?;
-        let mut pass = Pass::new(order, columns, visitor.follows_stacks());
+        let mut pass = Pass::new(order, columns, visitor.follows_stacks()).within(meter);
         let in_order = pass.stream(&mut input, rewrite, visitor)?;
         // In frame order, the facts of the first header have to hold for all stacks.
         if in_order && (order != Order::Frame || !input.lines().has_parts()) {
@@ -81,7 +84,7 @@ pub fn walk_on(
         return Ok(summary);
     }
     input.read_once_more();
-    sorted(input, rewrite, visitor)
+    sorted(input, rewrite, visitor, meter)
 }
 
 /// Loads everything into a table and walks that.
@@ -89,9 +92,11 @@ fn sorted(
     mut input: Rereadable<'_>,
     rewrite: Option<&Rewrite>,
     visitor: &mut dyn Visitor,
+    meter: Option<&Arc<Meter>>,
 ) -> Result<WalkSummary> {
     let columns = input.lines().columns();
     let mut table = StackTable::default();
+    let mut held = Held::default();
     let mut not_understood = NotUnderstood::default();
     let (mut rewritten, mut semicolons) = (Vec::new(), Vec::new());
     let (mut batch, mut ids) = (Batch::default(), Vec::new());
@@ -114,6 +119,13 @@ fn sorted(
         table.split_at(stack, &semicolons, &mut ids);
         if batch.push(&ids, parsed.weights) {
             table.add_mostly_new(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
+            if let Some(meter) = meter {
+                let before = std::mem::replace(&mut held, table.held());
+                meter.check_held(before, held).map_err(|e| e.or_at(|| input.position()))?;
+            }
+        }
+        if let Some(meter) = meter {
+            meter.check_depth(ids.len()).map_err(|e| e.or_at(|| input.position()))?;
         }
     }
     table.add_mostly_new(&mut batch)?;

@@ -9,8 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::map::Window;
-use super::{HEAD, Input, decompress, read_full};
+use super::{HEAD, Input, InputMeter, decompress, read_full};
 use crate::error::{Error, ErrorKind, Position, Result};
+use crate::limits::Meter;
 
 /// No record is larger than this: not the deepest stack, not the longest name.
 pub(crate) const MAX_RECORD: usize = 256 << 20;
@@ -96,8 +97,9 @@ impl Blocks {
     }
 
     /// The records of a part of a plain file, which must be large enough to be mapped.
-    pub(crate) fn of_part(name: Arc<str>, file: File, part: Range<u64>, size: usize) -> Result<Self> {
-        let input = Input::new(name.clone(), Box::new(std::io::empty()))?;
+    pub(crate) fn of_part(name: Arc<str>, file: File, part: Range<u64>, (size, meter): (usize, Option<&Arc<Meter>>)) -> Result<Self> {
+        let meter = meter.map(|meter| InputMeter::new(meter.clone()));
+        let input = Input::metered(name.clone(), Box::new(std::io::empty()), meter)?;
         let file = Some((file, part.start));
         Ok(Blocks { name, input, size, carry: Vec::new(), file, end: part.end, ended: false, next: 0 })
     }
@@ -175,6 +177,9 @@ impl Blocks {
         cut: impl Fn(&[u8]) -> Option<usize>,
     ) -> Result<Option<bool>> {
         let Some((file, start)) = &mut self.file else { return Ok(None) };
+        if let Some(meter) = self.input.meter() {
+            meter.check().map_err(|e| e.or_at(|| Position::file(self.name.clone())))?;
+        }
         let mut wanted = self.size.max(WINDOW);
         while !self.ended {
             // It may have become longer meanwhile, or shorter.

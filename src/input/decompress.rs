@@ -148,8 +148,12 @@ fn lz4(input: Whole) -> Box<dyn Read + Send> {
     Box::new(input)
 }
 
-/// A read error as one of ours: a codec's complaint, or the system's.
+/// A read error as one of ours: a limit that was reached, a codec's complaint, or the system's.
 pub(crate) fn error(source: io::Error) -> Error {
+    let source = match source.downcast::<Error>() {
+        Ok(error) => return error,
+        Err(source) => source,
+    };
     match source.get_ref().and_then(|inner| inner.downcast_ref::<CodecError>()) {
         Some(CodecError { codec, source }) => {
             let source = io::Error::new(source.kind(), source.to_string());

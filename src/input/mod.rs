@@ -17,6 +17,7 @@ mod blocks;
 mod decompress;
 mod kept;
 mod map;
+mod metered;
 mod reader;
 mod text_encoding;
 
@@ -28,6 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Position, Result};
+use crate::limits::Meter;
 use crate::weight::Weight;
 pub(crate) use blocks::MAX_RECORD;
 pub(crate) use blocks::{Block, Blocks, last_newline};
@@ -35,6 +37,8 @@ pub(crate) use decompress::error as read_error;
 pub(crate) use kept::Kept;
 #[cfg(feature = "collapse")]
 pub(crate) use map::Window;
+pub(crate) use metered::InputMeter;
+use metered::Metered;
 pub use reader::Reader;
 
 /// The number of bytes that [`Input::head`] shows of a larger input.
@@ -54,6 +58,7 @@ pub struct Source {
     name: Arc<str>,
     origin: Origin,
     factor: Weight,
+    meter: Option<Arc<Meter>>,
 }
 
 /// The place of a source's bytes.
@@ -119,7 +124,7 @@ impl Source {
     }
 
     fn of(name: Arc<str>, origin: Origin) -> Self {
-        Source { name, origin, factor: Weight::ONE }
+        Source { name, origin, factor: Weight::ONE, meter: None }
     }
 
     /// Multiplies the weights of the source, which counts for more or less than others of the same profile.
@@ -130,6 +135,21 @@ impl Source {
     /// The factor of all its weights.
     pub fn factor(&self) -> Weight {
         self.factor
+    }
+
+    /// The same source, read within the limits of a reading.
+    pub(crate) fn metered(self, meter: Option<Arc<Meter>>) -> Self {
+        Source { meter, ..self }
+    }
+
+    /// The limits of the reading it belongs to.
+    pub(crate) fn meter(&self) -> Option<&Arc<Meter>> {
+        self.meter.as_ref()
+    }
+
+    /// The bytes of the source as another source, which is read in its stead.
+    fn instead(&self, source: Source) -> Source {
+        Source { name: source.name, origin: source.origin, ..self.clone() }
     }
 
     /// Renames the source for messages.
@@ -166,7 +186,7 @@ impl Source {
         if self.is_rereadable() {
             return Ok((self.clone(), seen));
         }
-        Ok((Source::opened(input).weighted(self.factor), seen))
+        Ok((self.instead(Source::opened(input)), seen))
     }
 
     /// The same source, such that it can be opened again: of a pipe the bytes are kept, if there are at
@@ -189,7 +209,7 @@ impl Source {
             true => Source::bytes(bytes).named(name),
             false => Source::reader(name, io::Cursor::new(bytes).chain(all)),
         };
-        Ok(source.weighted(self.factor))
+        Ok(self.instead(source))
     }
 
     /// Opens a pipe such that up to `most` of its bytes are kept as they are read. The source that is
@@ -203,7 +223,7 @@ impl Source {
             (input.kept, input.rest) = Kept::of(&input.head, input.rest, most);
         }
         let kept = input.kept.clone();
-        Ok((Source::opened(input).weighted(self.factor), kept))
+        Ok((self.instead(Source::opened(input)), kept))
     }
 
     /// Opens the source and reads its first bytes, decompressed as often as it was compressed.
@@ -228,7 +248,7 @@ impl Source {
                     // `perf record --threads` writes one recording into the files of a folder.
                     let data = path.join("data");
                     if data.is_file() {
-                        let input = Source::path(data).open()?;
+                        let input = Source::path(data).metered(self.meter.clone()).open()?;
                         return Ok(Input { folder: Some(path.clone()), ..input });
                     }
                     let error =
@@ -256,9 +276,11 @@ impl Source {
                 None => return Err(opening(io::Error::other("it can be read once only"))),
             },
         };
-        let mut input = Input::new(name, reader)?;
+        let meter = self.meter.as_ref().map(|meter| InputMeter::new(meter.clone()));
+        let mut input = Input::metered(name, reader, meter)?;
         if !input.compressed {
             input.file = plain;
+            input.check_size()?;
         }
         Ok(input)
     }
@@ -305,6 +327,8 @@ pub struct Input {
     live: bool,
     /// The bytes so far, if they may have to be read once more.
     kept: Kept,
+    /// The limits of the reading.
+    meter: Option<InputMeter>,
     #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
     stored: StoredBytes,
 }
@@ -341,11 +365,23 @@ impl Input {
     /// # Errors
     /// The reader's, while the first bytes are read.
     pub fn new(name: impl Into<Arc<str>>, reader: Box<dyn Read + Send>) -> Result<Input> {
-        let name = name.into();
+        Input::metered(name.into(), reader, None)
+    }
+
+    /// [`Input::new`] within the limits of a reading.
+    fn metered(
+        name: Arc<str>,
+        reader: Box<dyn Read + Send>,
+        meter: Option<InputMeter>,
+    ) -> Result<Input> {
         let stored = StoredBytes::default();
         let reader = Box::new(Counted { reader, bytes: stored.clone() });
-        let (head, rest, compressed) =
-            decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+        let at = || Position::file(name.clone());
+        let (head, mut rest, compressed) = decompress::open(reader).map_err(|e| e.or_at(at))?;
+        if let Some(meter) = &meter {
+            meter.count(head.len()).map_err(|e| e.or_at(at))?;
+            rest = Box::new(Metered::new(rest, meter.clone()));
+        }
         Ok(Input {
             name,
             head,
@@ -356,6 +392,7 @@ impl Input {
             live: false,
             kept: Kept::default(),
             stored,
+            meter,
         })
     }
 
@@ -372,6 +409,7 @@ impl Input {
             live: true,
             kept: Kept::default(),
             stored: StoredBytes::default(),
+            meter: None,
         }
     }
 
@@ -379,6 +417,33 @@ impl Input {
     #[cfg(feature = "perf-data")]
     pub(crate) fn into_live(self) -> std::result::Result<Box<dyn Read + Send>, Input> {
         if self.live { Ok(self.rest) } else { Err(self) }
+    }
+
+    /// Refuses a plain file that is larger than the reading may be: it need not be read for that.
+    fn check_size(&self) -> Result<()> {
+        let Some((meter, (file, begin))) = self.meter.as_ref().zip(self.file.as_ref()) else { return Ok(()) };
+        let size = file.metadata().map_or(0, |file| file.len()).saturating_sub(*begin);
+        meter.meter().check_bytes(size).map_err(|e| e.or_at(|| Position::file(self.name.clone())))
+    }
+
+    /// A file within this input, such as one of an archive, by a reader of it.
+    ///
+    /// # Errors
+    /// Those of [`Input::new`].
+    #[cfg(feature = "collapse")]
+    pub(crate) fn member(name: Arc<str>, reader: Box<dyn Read + Send>, meter: Option<InputMeter>) -> Result<Input> {
+        Input::metered(name, reader, meter)
+    }
+
+    /// The limits of all files within this input.
+    #[cfg(feature = "collapse")]
+    pub(crate) fn meter_of_members(&self) -> Option<InputMeter> {
+        self.meter.as_ref().map(InputMeter::of_members)
+    }
+
+    /// The limits of the reading.
+    pub(crate) fn meter(&self) -> Option<&Arc<Meter>> {
+        self.meter.as_ref().map(InputMeter::meter)
     }
 
     /// The name to use in messages.
@@ -428,9 +493,15 @@ impl Input {
     /// # Errors
     /// The system's, with the file's name.
     pub fn read_all(self) -> Result<Vec<u8>> {
-        let Input { name, head: mut bytes, mut rest, .. } = self;
-        rest.read_to_end(&mut bytes).map_err(|e| decompress::error(e).or_at(|| Position::file(name)))?;
-        Ok(bytes)
+        let Input { name, head: mut bytes, rest, meter, .. } = self;
+        let at = || Position::file(name.clone());
+        let most = meter.as_ref().map_or(u64::MAX, |meter| meter.meter().most_memory());
+        let read = rest.take(most).read_to_end(&mut bytes);
+        read.map_err(|e| decompress::error(e).or_at(at))?;
+        match meter {
+            Some(meter) if bytes.len() as u64 > most => Err(meter.meter().out_of_memory().or_at(at)),
+            _ => Ok(bytes),
+        }
     }
 }
 

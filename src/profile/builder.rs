@@ -6,6 +6,7 @@ use super::sink::{Context, ForkedSink, Sink, Wants};
 use super::{Facts, Profile};
 use crate::error::Result;
 use crate::folded::{Batch, Columns, FrameId, Place, StackTable, Weights, sanitize_frame};
+use crate::limits::Held;
 use crate::weight::Weight;
 use std::any::Any;
 #[cfg(all(feature = "tui", feature = "record", target_os = "linux"))]
@@ -202,6 +203,12 @@ impl Sink for ProfileBuilder {
         let indices = self.stacks.merge_indexed(&fork.stacks)?;
         self.samples.join(&fork.samples, &indices);
         Ok(())
+    }
+
+    fn held(&self) -> Held {
+        let exchange = self.exchange.as_ref().map_or(0, |exchange| exchange.bytes());
+        let bytes = self.stacks.bytes() + self.samples.bytes() + exchange;
+        Held::new(self.stacks.len(), self.stacks.frame_count(), bytes)
     }
 
     fn flush(&mut self) -> Result<()> {

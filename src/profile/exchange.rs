@@ -208,6 +208,14 @@ impl Default for Exchange {
 }
 
 impl Exchange {
+    /// The bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let labels: usize = self.label_sets.iter().map(|set| size_of_val(&set[..])).sum();
+        let code = size_of_val(&self.locations[..]) + size_of_val(&self.codes[..]);
+        let samples = size_of_val(&self.samples[..]) + size_of_val(&self.values[..]);
+        self.texts.bytes() + code + labels + samples + size_of_val(&self.branches[..])
+    }
+
     /// The number of a text.
     pub(crate) fn text(&mut self, text: &[u8]) -> Text {
         self.texts.key(text)

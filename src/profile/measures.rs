@@ -56,6 +56,11 @@ impl Measures {
         Measure { duration, weights: Weights { value: weight(), before: weight() } }
     }
 
+    /// The bytes of memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.texts.bytes()
+    }
+
     /// All measures, in the order of their numbers.
     pub(super) fn all(&self) -> impl Iterator<Item = Measure> {
         (0..self.texts.len() as u32).map(|number| self.get(number))

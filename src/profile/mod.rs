@@ -21,6 +21,7 @@ pub(crate) mod exchange;
 mod label;
 mod label_counts;
 mod labelled;
+pub(crate) mod limited;
 mod measures;
 mod other_values;
 mod restacked;

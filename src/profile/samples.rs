@@ -82,6 +82,11 @@ impl Samples {
         self.rows.is_empty()
     }
 
+    /// The bytes of memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.rows[..]) + self.threads.bytes() + self.labels.bytes() + self.measures.bytes()
+    }
+
     /// The samples, in the order of time.
     pub fn iter(&self) -> impl Iterator<Item = SampleRef<'_>> {
         self.iter_entries().map(|entry| {

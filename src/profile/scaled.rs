@@ -5,6 +5,7 @@ use super::exchange::Exchange;
 use super::sink::{Context, Sink, Wants};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Place, Weights};
+use crate::limits::Held;
 use crate::weight::Weight;
 
 /// A sink that hands on everything, with weights multiplied by a factor.
@@ -73,6 +74,10 @@ impl Sink for Scaled<'_> {
 
     fn exchange_sample(&mut self, stack: &[FrameId], labels: u32, values: &[i64]) -> Result<()> {
         self.sink.exchange_sample(stack, labels, values)
+    }
+
+    fn held(&self) -> Held {
+        self.sink.held()
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -9,6 +9,7 @@ use std::any::Any;
 use super::exchange::Exchange;
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Place, StackTable, Weights};
+use crate::limits::Held;
 
 /// The information that a [`Sink`] wants besides names, stacks and weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,6 +165,12 @@ pub trait Sink {
         Ok(())
     }
 
+    /// The number of stacks and names that it holds, and their memory, for the limits of a reading. A sink of which
+    /// nothing is known here is not limited.
+    fn held(&self) -> Held {
+        Held::default()
+    }
+
     /// Adds the samples that were held back: no more come for now.
     ///
     /// # Errors
@@ -190,5 +197,9 @@ impl Sink for StackTable {
 
     fn sample(&mut self, stack: &[FrameId], weights: Weights, _: &Context<'_>) -> Result<()> {
         self.add(stack, weights)
+    }
+
+    fn held(&self) -> Held {
+        Held::new(self.len(), self.frame_count(), self.bytes())
     }
 }

@@ -14,6 +14,7 @@ use crate::collapse::{self, Options, Report, ValueSelection, registry};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source, lines};
+use crate::limits::{Limits, Meter};
 use crate::profile::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
 
 /// Options of reading a recording.
@@ -48,6 +49,8 @@ pub struct ReadOptions {
     pub other_values: bool,
     /// Keeps each of several sources by itself, beside all of them together, for a page to have a menu of.
     pub each_source: bool,
+    /// The limits that were set here.
+    limits: Option<Limits>,
 }
 
 /// The parts of pprof and OTLP that a reader keeps for writers of those formats: all sample types, labels,
@@ -74,6 +77,7 @@ impl Default for ReadOptions {
             time_frames: false,
             other_values: false,
             each_source: false,
+            limits: None,
         }
     }
 }
@@ -88,6 +92,21 @@ impl ReadOptions {
     /// The selection of values and threads, and the names of frames.
     pub fn collapse(mut self, options: Options) -> Self {
         self.collapse = options;
+        self.collapse.limits = self.limits.unwrap_or(self.collapse.limits);
+        self
+    }
+
+    /// The limits of the reading: see [`limits`](crate::limits). The default fits a machine with 4 GB of memory.
+    ///
+    /// ```
+    /// use fg_tools::{Limits, ReadOptions};
+    ///
+    /// let options = ReadOptions::default().limits(Limits::upload());
+    /// # assert_eq!(options.collapse.limits, Limits::upload());
+    /// ```
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self.collapse.limits = limits;
         self
     }
 
@@ -227,9 +246,11 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
         return Ok(Opened::Profile(Box::new(profile), Box::new(report)));
     }
     let mut looked_at = Vec::with_capacity(sources.len());
+    let meter = Meter::new(options.collapse.limits);
     let mut is_folded = true;
     let mut is_timed = false;
     for source in sources {
+        let source = source.clone().metered(meter.clone());
         let (source, (folded, timed)) = source.look(|input| {
             let is_folded = options.format.is_some() || is_folded_text(input)?;
             if is_folded && matches!(options.collapse.values, ValueSelection::Named(_)) {

@@ -15,7 +15,7 @@ use super::labels::LabelArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
 use super::scale::ScaleArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, terminal};
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, size, terminal};
 use crate::collapse::{self, Report, registry};
 use crate::input::Source;
 use crate::profile::{Profile, header};
@@ -277,12 +277,6 @@ impl Collapse {
     }
 }
 
-/// Reads a number of bytes: `1000000`, `64M`, `2G`.
-fn size(text: &str) -> Result<usize, String> {
-    let bytes = crate::quantity::bytes(text).and_then(|bytes| usize::try_from(bytes).ok());
-    bytes.ok_or_else(|| "a number of bytes is meant, as in 500M or 4G".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,6 +285,6 @@ mod tests {
     #[test]
     fn default_options_are_the_library_s() {
         let args = Collapse::parse_from(["fg-collapse"]);
-        assert_eq!(Options::from(args.options), Options::default());
+        assert_eq!(Options::from(args.options), Options { limits: crate::Limits::NONE, ..Options::default() });
     }
 }

@@ -14,6 +14,7 @@ use super::results::{ResultArgs, Use};
 use super::runs::RunsArgs;
 use super::values::{Processors, bundle_size, count, delay, duration, hertz, processors, seconds, size};
 use super::with::WithArgs;
+use crate::limits::Limits;
 use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::progress;
 use crate::collapse::{Options, ValueSelection};
@@ -264,6 +265,7 @@ impl SamplingArgs {
                 (None, _) => ValueSelection::All,
             },
             skip_after: self.skip_after.iter().map(|name| name.clone().into_bytes()).collect(),
+            limits: Limits::NONE,
             ..Options::default()
         }
     }

@@ -13,6 +13,7 @@ use super::recording::Recording;
 use super::sampling::size;
 use super::values::bundle_size;
 use super::{Exit, Record, RecordArgs};
+use crate::limits::Limits;
 use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::output::Output;
 use crate::cli::{Tool, say};
@@ -141,6 +142,7 @@ impl Bundle {
         let options = Options {
             symfs: self.symfs.clone(),
             debuginfod: self.debuginfod.debuginfod.clone(),
+            limits: Limits::NONE,
             ..Options::default()
         };
         let mut out = Output::new(Some(&self.output))?;

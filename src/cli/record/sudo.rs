@@ -12,6 +12,7 @@ use super::recording::Recording;
 use super::results::{OnFailure, Use};
 use super::sampling::known;
 use super::{Exit, Record, RecordArgs, SamplingArgs};
+use crate::limits::Limits;
 use crate::error::Error;
 use crate::profile::Profile;
 use crate::reading::ReadOptions;
@@ -62,7 +63,7 @@ fn write(
     // The other process knows these.
     known.start = None;
     known.duration = None;
-    let reading = ReadOptions::default().format("folded");
+    let reading = ReadOptions::default().limits(Limits::NONE).format("folded");
     how.write(how.read(recording.source()?, reading, known)?, profile, OnFailure::Save)
 }
 

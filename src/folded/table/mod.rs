@@ -201,7 +201,6 @@ impl StackTable {
 
     /// The most bytes that the table takes until it is written: its content, the slots of look-ups, and what
     /// sorting takes besides.
-    #[cfg(feature = "cli")]
     pub(crate) fn bytes(&self) -> usize {
         /// A name has a place in the order of names, and a rank.
         const NAME: usize = 2 * size_of::<u32>();
@@ -210,7 +209,7 @@ impl StackTable {
         let weights = size_of_val(&self.values[..]) + size_of_val(&self.befores[..]);
         let stacks = frames + size_of_val(&self.stacks.ends[..]) + weights;
         let sorting = frames + super::sort::BYTES_OF_STACK * self.len();
-        names + self.name_slots.bytes() + stacks + self.stack_slots.bytes() + sorting
+        names + self.name_slots.bytes() + stacks + self.stack_slots.bytes() + sorting + self.places.bytes()
     }
 
     /// Returns true if nothing was added.

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Position, Result};
-use crate::input::{Input, Reader};
+use crate::input::{Input, InputMeter, Reader};
 
 /// Returns whether the first bytes are those of an archive.
 pub(crate) fn is_packed(head: &[u8]) -> bool {
@@ -30,6 +30,7 @@ trait Unpack: Send {
 pub(crate) struct Members {
     name: Arc<str>,
     shared: Arc<Mutex<Shared>>,
+    meter: Option<InputMeter>,
 }
 
 /// The archive, which is read by its current file.
@@ -43,11 +44,12 @@ impl Members {
     /// Begins before the first file.
     pub(crate) fn new(input: Input) -> Members {
         let name = input.name().clone();
+        let meter = input.meter_of_members();
         let is_zip = zip::is_zip(input.head());
         let reader = input.into_reader();
         let archive: Box<dyn Unpack> =
             if is_zip { Box::new(zip::Zip::new(reader)) } else { Box::new(tar::Tar::new(reader)) };
-        Members { name, shared: Arc::new(Mutex::new(Shared { archive, current: 0 })) }
+        Members { name, shared: Arc::new(Mutex::new(Shared { archive, current: 0 })), meter }
     }
 
     /// The next file, by its name in the archive.
@@ -62,7 +64,12 @@ impl Members {
             if shared.current > 0 {
                 let at = || Position::file(self.name.clone());
                 let failed = |e| crate::input::read_error(e).or_at(at);
-                while shared.archive.read(&mut rest).map_err(failed)? > 0 {}
+                loop {
+                    match shared.archive.read(&mut rest).map_err(failed)? {
+                        0 => break,
+                        read => self.meter.as_ref().map_or(Ok(()), |meter| meter.count(read)).map_err(|e| e.or_at(at))?,
+                    }
+                }
             }
             let Some(member) = shared.archive.next()? else { return Ok(None) };
             shared.current += 1;
@@ -71,7 +78,7 @@ impl Members {
         let member: String =
             String::from_utf8_lossy(&member).chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         let name = format!("{}/{member}", self.name);
-        let input = Input::new(name, Box::new(Member { shared: self.shared.clone(), number }))?;
+        let input = Input::member(name.into(), Box::new(Member { shared: self.shared.clone(), number }), self.meter.clone())?;
         Ok(Some((member, input)))
     }
 }
