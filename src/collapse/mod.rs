@@ -113,7 +113,9 @@ pub fn collapse(
 
 /// Refuses a report without samples, and says why there are none.
 pub(crate) fn expect_samples(report: &Report, sources: &[Source]) -> Result<()> {
-    let kept = report.values.values().any(|total| total.kept && total.samples > 0);
+    // A weight may be known of which there is no sample.
+    let holds = |total: &ValueTotal| total.samples > 0 || !total.weight.is_zero();
+    let kept = report.values.values().any(|total| total.kept && holds(total));
     if !kept && report.not_understood.count > 0 {
         // Nothing at all was understood: this is not a profile with a few bad lines.
         report.not_understood.refuse()?;

@@ -7,8 +7,10 @@ use crate::record::sys::perf_event::record;
 pub struct Counted {
     /// The number of samples.
     pub samples: u64,
-    /// The number of samples that the kernel had no room for.
+    /// The number of records that the kernel had no room for.
     pub lost: u64,
+    /// The sum of the samples' periods.
+    pub weight: u64,
     /// The number of times that a thread has left its processor, as far as that is noted.
     pub switches: u64,
     /// The times of the first and the last sample.
@@ -17,6 +19,9 @@ pub struct Counted {
 
 /// The offset of a sample's time: behind the header, the event's number, the address, the thread.
 const TIME_AT: usize = 8 + 8 + 8 + 8;
+
+/// The offset of its period: behind the time and the processor.
+const PERIOD_AT: usize = TIME_AT + 8 + 8;
 
 impl Counted {
     /// Counts what is in a ring, which may go on from its end to its begin.
@@ -39,7 +44,7 @@ impl Counted {
         counted
     }
 
-    /// Counts one record, of which the first 40 bytes are enough.
+    /// Counts one record, of which the first 56 bytes are enough.
     pub fn add(&mut self, record: &[u8]) {
         self.add_record(|at| record.get(at..)?.first_chunk().copied());
     }
@@ -51,6 +56,7 @@ impl Counted {
         match kind {
             record::SAMPLE => {
                 self.samples += 1;
+                self.weight = self.weight.saturating_add(number(PERIOD_AT).unwrap_or(0));
                 if let Some(time) = number(TIME_AT) {
                     self.extend_to(time, time);
                 }
@@ -69,6 +75,7 @@ impl Counted {
     /// Adds the counts of other records.
     pub fn merge(&mut self, other: Counted) {
         self.samples += other.samples;
+        self.weight = self.weight.saturating_add(other.weight);
         self.lost += other.lost;
         self.switches += other.switches;
         if let Some((first, last)) = other.times {
@@ -102,10 +109,10 @@ mod tests {
         let records = [
             leaves,
             put(record::SWITCH, &[0; 4]),
-            put(record::SAMPLE, &[1, 0x4000, 7, 500, 0]),
+            put(record::SAMPLE, &[1, 0x4000, 7, 500, 0, 40]),
             put(record::LOST, &[1, 12, 0]),
             put(record::COMM, &[7, 0]),
-            put(record::SAMPLE, &[1, 0x4000, 7, 300, 0]),
+            put(record::SAMPLE, &[1, 0x4000, 7, 300, 0, 2]),
             put(record::LOST_SAMPLES, &[3]),
         ]
         .concat();
@@ -113,7 +120,7 @@ mod tests {
             let (first, second) = records.split_at(end);
             let counted = Counted::of(first, second);
             assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))), "{end}");
-            assert_eq!(counted.switches, 1, "{end}");
+            assert_eq!((counted.switches, counted.weight), (1, 42), "{end}");
         }
         // A record of size 0 must not cause an endless loop.
         assert_eq!(Counted::of(&[9, 0, 0, 0, 0, 0, 0, 0], &[]).samples, 1);

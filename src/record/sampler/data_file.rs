@@ -198,8 +198,8 @@ impl DataFile {
         }
         let mut counted = Counted::default();
         let mut at = self.data;
-        // As far as the time of a sample.
-        let mut head = [0; 40];
+        // As far as the period of a sample.
+        let mut head = [0; 56];
         loop {
             let read = self.file.read_at(&mut head, at)?;
             let size = u64::from(u16::from_ne_bytes([head[6], head[7]]));

@@ -134,6 +134,18 @@ pub fn throttle(is_on: bool, id: u64, time: u64, records: &mut Vec<u8>) {
     records[at + 8..at + 16].copy_from_slice(&time.to_ne_bytes());
 }
 
+/// A record of the number that an event has counted since the last one of these, of all threads and processors.
+pub fn count(id: u64, value: u64, has_losses: bool, time: u64, records: &mut Vec<u8>) {
+    let nobody = [u8::MAX; 8];
+    let mut body = [nobody, value.to_ne_bytes()].concat();
+    // The number of lost samples is in the record where the event's description says so.
+    body.extend(if has_losses { &[0; 8][..] } else { &[] });
+    let at = records.len() + 8 + body.len();
+    append(record::READ, 0, &body, records);
+    records[at + 8..at + 16].copy_from_slice(&time.to_ne_bytes());
+    records[at + 24..at + 32].copy_from_slice(&id.to_ne_bytes());
+}
+
 /// Records of the kernel's own text and its modules.
 pub fn kernel(records: &mut Vec<u8>) {
     if let Some((start, end)) = kernel_text() {

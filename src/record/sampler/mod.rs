@@ -4,6 +4,7 @@ pub mod counted;
 pub mod data_file;
 pub mod event;
 pub mod existing;
+mod family;
 pub mod output;
 mod packed;
 mod pause;
@@ -16,15 +17,17 @@ mod watch;
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use self::counted::Counted;
 use self::data_file::About;
 use self::event::Event as EventName;
+use self::family::Family;
 use self::output::{Destination, Output};
 use self::pause::Gate;
-use self::plan::{Doing, Note, Plan};
-use self::session::{Opened, Refused, Session, Wait};
+use self::plan::{Doing, Inherit, Note, Plan};
+use self::session::{Cpu, Opened, Refused, Session, Wait};
 use self::stream::Part;
 use self::throttle::Throttle;
 use self::trim::Layout;
@@ -56,6 +59,8 @@ pub struct Outcome {
     pub samples: u64,
     /// The number of samples that the kernel had no room for.
     pub lost: u64,
+    /// The processor time of the target, and the part of it that samples stand for, where that is known.
+    pub coverage: Option<Coverage>,
     /// The time at which the recording began.
     pub start: SystemTime,
     /// The duration of the recording.
@@ -66,6 +71,17 @@ pub struct Outcome {
     pub plan: Plan,
     /// The reason why the recording ended early, if the file could not be written any more.
     pub full: Option<Full>,
+}
+
+/// The part of the target's processor time that samples stand for, in counts of the event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    /// The part that samples stand for.
+    pub sampled: u64,
+    /// All of it.
+    pub total: u64,
+    /// The counts are nanoseconds.
+    pub is_time: bool,
 }
 
 /// A file that could not be written any more: a full disk, or a limit of its size.
@@ -105,7 +121,7 @@ pub fn record(
     limits::lift_open_files();
     let online = online_processors();
     let processors = processors(request, &online)?;
-    let mut plan = Plan::new(request, events, processors.len())?;
+    let mut plan = Plan::new(request, events, processors.len())?.tracking_apart();
     let mut gate = Gate::new(&request.pauses)?;
     if request.parts.is_some() || request.pauses.control == Some(Control::Signals) {
         stop.take_user_signals().map_err(|e| cannot("watch for signals", &e))?;
@@ -116,6 +132,7 @@ pub fn record(
     };
     stop.take_along(launched.as_ref().map(Launched::pid));
     let mut notes = Vec::new();
+    notes.extend((!Path::new("/proc/self").exists()).then_some(Note::NoProc));
     let mut records = Vec::new();
     // Reading all of its symbols takes a while: before the events are open, as what a process does between
     // their opening and their beginning is not reported.
@@ -149,6 +166,9 @@ pub fn record(
         output,
         about,
         counted: Counted::default(),
+        cpu: Cpu::default(),
+        family: Family::default(),
+        lost_of_processes: 0,
         throttle: Throttle::new(),
         asleep: 0,
         layout: Layout::of(&plan.attr_of(plan.events.len() - 1)),
@@ -164,6 +184,8 @@ pub fn record(
     let mut parts = request.parts.map(|length| Parts::begin(length, reference.wall));
     let pid = launched.as_ref().map(Launched::pid);
     let mut watch = request.triggers.as_ref().map(|triggers| Watch::begin(triggers, &request.target, pid));
+    let invocation = request.target.invocation();
+    let mut target = None;
     let mut has_ended = false;
     let mut is_told_to_end = false;
     let tick = if session.output.is_live() { LIVE_TICK } else { TICK };
@@ -185,7 +207,7 @@ pub fn record(
         }
         if let Some(parts) = &mut parts
             && let Some(part) = parts.end(told.snapshot || watch.as_mut().is_some_and(Watch::is_met))
-            && let Err(error) = session.end_part(part)
+            && let Err(error) = session.end_part(&plan, part)
         {
             break Some(error);
         }
@@ -201,6 +223,12 @@ pub fn record(
             notes.push(Note::MaxSize(elapsed));
         }
         if has_ended || is_told_to_end || stop.requested().is_some() || is_time_over || is_over(request) {
+            if has_ended && let (Some(launched), Some(invocation)) = (launched.take(), invocation) {
+                let ended = Started::Running(launched, invocation.clone()).wait(stop);
+                let used = ended.as_ref().ok().and_then(|ended| ended.cpu_time);
+                session.cpu.used = used.filter(|_| counts_all(request, &plan));
+                target = Some(ended);
+            }
             break end(&mut session, &plan).err();
         }
         let others = [left, gate.left(), parts.as_ref().map(Parts::left), watch.as_ref().map(Watch::left)];
@@ -212,21 +240,32 @@ pub fn record(
     let full = full.map(|error| keep_what_fits(&mut session, &error)).transpose()?.flatten();
     let elapsed = gate.sampled();
     // The program may take its time to end: its profile does not wait for that.
-    let target = match (launched, request.target.invocation()) {
+    let target = match (launched, invocation) {
         (Some(launched), Some(invocation)) => {
-            if !has_ended {
-                ask_to_end(&launched, request.duration.is_some() || is_told_to_end, stop);
-            }
-            let running = Started::Running(launched, invocation.clone());
-            Some(if has_ended { Started::Ended(running.wait(stop)?) } else { running })
+            ask_to_end(&launched, request.duration.is_some() || is_told_to_end, stop);
+            Some(Started::Running(launched, invocation.clone()))
         }
-        _ => None,
+        _ => target.transpose()?.map(Started::Ended),
     };
+    if matches!(target, Some(Started::Ended(_))) && !plan.machine {
+        let running: Vec<u32> = session.family.all().filter(|&pid| is_running(pid)).collect();
+        notes.extend((!running.is_empty()).then_some(Note::RunsOn(running)));
+    }
+    if session.lost_of_processes > 0 {
+        notes.push(Note::LostRecords(session.lost_of_processes));
+    }
     if session.asleep > 0 {
         notes.push(Note::Asleep(session.asleep));
     }
-    let Counted { samples, lost, .. } = session.counted;
-    Ok(Outcome { target, samples, lost, start: reference.wall, elapsed, notes, plan, full })
+    let Counted { samples, lost, weight, .. } = session.counted;
+    // Records of processes may be lost, too.
+    let lost = session.cpu.lost.unwrap_or(lost);
+    let coverage = plan.counted().filter(|_| full.is_none()).map(|number| Coverage {
+        sampled: weight,
+        total: session.cpu.counted.max(weight),
+        is_time: plan.events[number].is_clock(),
+    });
+    Ok(Outcome { target, samples, lost, coverage, start: reference.wall, elapsed, notes, plan, full })
 }
 
 /// The most notes of lines that are no commands.
@@ -302,6 +341,11 @@ fn with_names(refusal: Refusal, event: &EventName) -> Refusal {
     }
 }
 
+/// Returns true if the events count all that the target and its children do.
+fn counts_all(request: &Request, plan: &Plan) -> bool {
+    plan.inherit == Inherit::All && request.processors.is_none() && !request.pauses.are_possible()
+}
+
 /// Returns true if there is nothing left to record.
 fn is_over(request: &Request) -> bool {
     match &request.target {
@@ -317,6 +361,7 @@ fn end(session: &mut Session, plan: &Plan) -> io::Result<()> {
     let ended_at = clock::now();
     session.disable()?;
     session.round()?;
+    session.count(plan)?;
     // Threads may still wait when the recording ends.
     session.end(if plan.time == Time::OnCpu { 0 } else { ended_at })
 }

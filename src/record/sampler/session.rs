@@ -1,7 +1,7 @@
 //! The events that are open, their rings, and the file into which these are emptied.
 //!
-//! For each processor there is one ring, into which all events of that processor write. A ring that is
-//! a quarter full wakes us; a round reads all rings once, so that a reader can put the records of a
+//! For each processor there is one ring, into which all events of that processor write that make samples, and one
+//! for the records of processes and mappings. A ring that is a quarter full wakes us; a round reads all rings once, so that a reader can put the records of a
 //! round in order.
 
 use std::ffi::CString;
@@ -14,6 +14,7 @@ use super::counted::Counted;
 use super::data_file::About;
 use super::event::Event as PlannedEvent;
 use super::existing;
+use super::family::Family;
 use super::output::Output;
 use super::plan::{Doing, Inherit, Plan};
 use super::stream::Part;
@@ -40,13 +41,15 @@ pub(super) struct Opened {
     rings: Vec<OfProcessor>,
 }
 
-/// The ring of one processor, and its events.
+/// A ring of one processor, and its events.
 struct OfProcessor {
     ring: Ring,
     /// The indices of the events that write into the ring.
     events: Range<usize>,
     /// The index of the event that wakes us; outside `events` once all their threads have ended.
     waker: usize,
+    /// It holds the records of processes and mappings, and no samples.
+    tracks: bool,
 }
 
 impl Opened {
@@ -97,8 +100,11 @@ impl Opened {
         let mut opened =
             Opened { running, before, events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
         for &processor in processors {
-            let first = opened.events.len();
-            let each = all.iter().flat_map(|event| whom.iter().map(move |&(who, doing)| (event, who, doing)));
+            // Those with a ring of their own, and the others.
+            let mut apart: Vec<(Event, usize)> = Vec::new();
+            let mut others: Vec<(Event, usize)> = Vec::new();
+            // All of one thread before those of the next: a child that begins meanwhile has all or none.
+            let each = whom.iter().flat_map(|&(who, doing)| all.iter().map(move |event| (event, who, doing)));
             for ((number, planned, attr), who, doing) in each {
                 let number = *number;
                 match Event::open_probe(attr, planned.probed.as_deref(), who, Some(processor)) {
@@ -112,13 +118,13 @@ impl Opened {
                                 error,
                             })?;
                         }
-                        opened.events.push(event);
-                        opened.numbers.push(number);
+                        let list = if plan.has_own_ring(planned) { &mut apart } else { &mut others };
+                        list.push((event, number));
                     }
                     // A thread that ended meanwhile is no loss, unless it was the only one.
                     Err(e) if e.raw_os_error() == Some(libc::ESRCH) && whom.len() > 1 => {}
                     // A processor that went off meanwhile, likewise.
-                    Err(e) if e.raw_os_error() == Some(libc::ENODEV) && !opened.events.is_empty() => {}
+                    Err(e) if e.raw_os_error() == Some(libc::ENODEV) && !opened.rings.is_empty() => {}
                     // The folder is of another hierarchy, which counts no events.
                     Err(error) if group.is_some() && error.raw_os_error() == Some(libc::EBADF) => {
                         return Err(not_open(io::Error::other("no events can be counted in this folder")));
@@ -126,19 +132,29 @@ impl Opened {
                     Err(error) => return Err(Refused { doing, number, error }),
                 }
             }
-            let Some(leader) = opened.events.get(first) else { continue };
-            let unmapped = |error| Refused { doing: Doing::Map, number: 0, error };
-            let ring = Ring::map(leader, plan.ring, limits::page_size()).map_err(unmapped)?;
-            for event in &opened.events[first + 1..] {
-                event.write_to(leader).map_err(unmapped)?;
-            }
-            opened.rings.push(OfProcessor { ring, events: first..opened.events.len(), waker: first });
+            opened.map(others, plan.ring, false)?;
+            opened.map(apart, plan.tracking_ring, true)?;
         }
         if opened.events.is_empty() {
             let doing = whom.first().map_or(Doing::Open, |(_, doing)| *doing);
             return Err(Refused { doing, number: 0, error: io::Error::from_raw_os_error(libc::ESRCH) });
         }
         Ok(opened)
+    }
+
+    /// Maps a ring that all these events of a processor write into.
+    fn map(&mut self, events: Vec<(Event, usize)>, size: usize, tracks: bool) -> Result<(), Refused> {
+        let unmapped = |error| Refused { doing: Doing::Map, number: 0, error };
+        let Some((leader, _)) = events.first() else { return Ok(()) };
+        let ring = Ring::map(leader, size, limits::page_size()).map_err(unmapped)?;
+        events[1..].iter().try_for_each(|(event, _)| event.write_to(leader)).map_err(unmapped)?;
+        let first = self.events.len();
+        for (event, number) in events {
+            self.events.push(event);
+            self.numbers.push(number);
+        }
+        self.rings.push(OfProcessor { ring, events: first..self.events.len(), waker: first, tracks });
+        Ok(())
     }
 
     /// The identities of the events that are open, for each event of the plan.
@@ -168,12 +184,29 @@ pub(super) enum Wait {
     Ended,
 }
 
+/// The counts of the event whose counts are processor time: see [`Plan::counted`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cpu {
+    /// The sum over all threads.
+    pub counted: u64,
+    /// The processor time of the program that was started, once it has ended: that of all it has waited for.
+    pub used: Option<Duration>,
+    /// The samples that the rings had no room for, if the kernel counts these.
+    pub lost: Option<u64>,
+}
+
 /// A recording in progress.
 pub(super) struct Session {
     pub opened: Opened,
     pub output: Output,
     pub about: About,
     pub counted: Counted,
+    /// The counts of the event whose counts are processor time.
+    pub cpu: Cpu,
+    /// The processes that the target has started.
+    pub family: Family,
+    /// The number of records of processes and mappings that their rings had no room for.
+    pub lost_of_processes: u64,
     pub throttle: Throttle,
     /// The number of threads that could not be woken to tell their stacks.
     pub asleep: usize,
@@ -247,7 +280,7 @@ impl Session {
     /// Reads every ring once; `false` if there was nothing in any.
     fn read_rings(&mut self) -> io::Result<bool> {
         let mut any = false;
-        for OfProcessor { ring, .. } in &mut self.opened.rings {
+        for OfProcessor { ring, tracks, .. } in &mut self.opened.rings {
             let (first, second) = ring.pending();
             let length = first.len() + second.len();
             if length == 0 {
@@ -256,10 +289,40 @@ impl Session {
             any = true;
             let output = &mut self.output;
             trim::records((first, second), self.layout, &mut self.buffer, |records| output.append(records))?;
-            self.counted.merge(Counted::of(first, second));
+            if *tracks {
+                self.family.observe(first, second);
+            }
+            let mut counted = Counted::of(first, second);
+            if *tracks {
+                self.lost_of_processes += std::mem::take(&mut counted.lost);
+            }
+            self.counted.merge(counted);
             ring.release(length);
         }
         Ok(any)
+    }
+
+    /// Reads the counts of all threads, those that have ended too, and notes for the reader what was counted since the
+    /// last time. Samples stand for most of it.
+    pub fn count(&mut self, plan: &Plan) -> io::Result<()> {
+        let Some(number) = plan.counted() else { return Ok(()) };
+        let (mut counted, mut lost) = (0u64, 0u64);
+        for (value, losses) in self.events_of(number).map(Event::read).collect::<io::Result<Vec<_>>>()? {
+            (counted, lost) = (counted.saturating_add(value), lost.saturating_add(losses));
+        }
+        if plan.events[number].is_clock()
+            && let Some(used) = self.cpu.used
+        {
+            // The kernel counts for an event neither the end of a thread nor switching to it, which is a tenth
+            // of a thread of 100 µs.
+            counted = counted.max(u64::try_from(used.as_nanos()).unwrap_or(u64::MAX));
+        }
+        let since = counted.saturating_sub(self.cpu.counted);
+        self.cpu = Cpu { counted, lost: plan.counts_losses.then_some(lost), ..self.cpu };
+        let Some(id) = self.events_of(number).next().map(Event::id).transpose()? else { return Ok(()) };
+        let mut record = Vec::new();
+        existing::count(id, since, plan.counts_losses, clock::now(), &mut record);
+        self.output.append(&record)
     }
 
     /// Ends the recording. `until` is the time up to which threads are known to have waited, if that is
@@ -353,10 +416,11 @@ impl Session {
     }
 
     /// Ends a part of the recording that is folded, `begin` to now.
-    pub fn end_part(&mut self, part: Part) -> io::Result<()> {
+    pub fn end_part(&mut self, plan: &Plan, part: Part) -> io::Result<()> {
         // The marks of two rounds let a reader put all of the first one in order.
         self.round()?;
         self.read_rings()?;
+        self.count(plan)?;
         self.output.finish_round(&self.about, (0, 0))?;
         self.counted.times = None;
         self.output.end_part(part)

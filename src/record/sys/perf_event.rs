@@ -111,6 +111,12 @@ pub mod sample {
     pub const IDENTIFIER: u64 = 1 << 16;
 }
 
+/// Bits of [`Attr::read_format`].
+#[allow(missing_docs)]
+pub mod read_format {
+    pub const LOST: u64 = 1 << 4;
+}
+
 /// Kinds of records.
 #[allow(missing_docs)]
 pub mod record {
@@ -118,7 +124,9 @@ pub mod record {
     pub const COMM: u32 = 3;
     pub const THROTTLE: u32 = 5;
     pub const UNTHROTTLE: u32 = 6;
+    pub const EXIT: u32 = 4;
     pub const FORK: u32 = 7;
+    pub const READ: u32 = 8;
     pub const SAMPLE: u32 = 9;
     pub const MMAP2: u32 = 10;
     pub const MMAP: u32 = 1;
@@ -217,6 +225,20 @@ impl Event {
         // SAFETY: the kernel writes eight bytes to a live u64.
         check(unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ID as _, &raw mut id) })?;
         Ok(id)
+    }
+
+    /// Reads its count, that of its inherited ones included, and the samples that its ring had no room for, if
+    /// [`Attr::read_format`] has [`read_format::LOST`].
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn read(&self) -> io::Result<(u64, u64)> {
+        let mut numbers = [0u64; 2];
+        let size = size_of_val(&numbers);
+        // SAFETY: the kernel writes at most as many bytes as the live numbers have.
+        let read = unsafe { libc::read(self.fd.as_raw_fd(), numbers.as_mut_ptr().cast(), size) };
+        check(libc::c_int::try_from(read).unwrap_or(-1))?;
+        Ok((numbers[0], numbers[1]))
     }
 
     /// Lets a tracepoint make samples only where a condition on its fields holds.

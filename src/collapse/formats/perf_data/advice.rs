@@ -5,6 +5,7 @@
 //! is advised that was already done, nor an option that the program which says it does not have.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::PoisonError;
 
 use super::attr::sample;
@@ -84,6 +85,10 @@ impl Advice<'_> {
 
     fn on_the_kernel(&self, report: &mut Report) {
         let Some(Err(missing)) = self.namer.kernel.get() else { return };
+        if self.namer.options.just_recorded && !Path::new("/proc/kallsyms").exists() {
+            // The recorder has said that there is no /proc.
+            return;
+        }
         if self.summary.through.keys().any(|id| self.module(*id).kind == Kind::Kernel) {
             report.note(match missing {
                 Missing::NotFound if self.namer.options.just_recorded => {

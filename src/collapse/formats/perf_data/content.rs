@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::attr::Attr;
 use super::chunk::Slice;
 use super::record::{
-    self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, Throttled, UserChain,
-    kind,
+    self, Cgroup, Comm, EventCount, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched,
+    Throttled, UserChain, kind,
 };
 use super::sample::{SampleBody, no_sample};
 use crate::bytes::ByteOrder;
@@ -69,6 +69,7 @@ impl Record {
             kind::FORK => Fork::parse(body, order).map(Content::Fork),
             kind::EXIT => Fork::parse(body, order).map(Content::Exit),
             kind::LOST | kind::LOST_SAMPLES => record::lost(header.kind, body, order).map(Content::Lost),
+            kind::READ => EventCount::parse(body, order).map(Content::Count),
             kind::THROTTLE | kind::UNTHROTTLE => {
                 Throttled::parse(header, body, order).map(Content::Throttled)
             }
@@ -115,6 +116,8 @@ pub enum Content<'a> {
     Exit(Fork),
     /// The number of events that were lost because the recorder's buffers were full.
     Lost(u64),
+    /// The count of an event.
+    Count(EventCount),
     /// An event samples no more, or again.
     Throttled(Throttled),
     /// A thread has left its processor, or is back.

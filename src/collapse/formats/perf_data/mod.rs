@@ -40,6 +40,7 @@ mod live_stack;
 mod located;
 mod modules;
 mod names;
+mod not_sampled;
 mod off_cpu;
 mod order;
 mod part;
@@ -100,7 +101,9 @@ pub(crate) use self::code_files::CodeFiles;
 pub(crate) use self::code_files::code_files;
 pub use self::content::{Content, Record, Sample};
 pub(crate) use self::part::Part;
-pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched, Throttled};
+pub use self::record::{
+    Cgroup, Comm, EventCount, FileId, Fork, KernelFunction, Mmap, Mode, Switched, Throttled,
+};
 pub use self::recording::Recording;
 pub use self::sample::{Registers, SampleBody};
 pub use self::time_order::InTimeOrder;

@@ -28,6 +28,8 @@ use crate::threads::Task;
 const TRUNCATED: &[u8] = b"[truncated]";
 /// The frame of a thread off the processor of which the kernel had no room for the stack.
 const LOST: &[u8] = b"[lost]";
+/// Stands for the stack of processor time without a sample.
+const NOT_SAMPLED: &[u8] = b"[not sampled]";
 /// Functions that nothing calls, and those of the C library that lack frame pointers above them.
 const STARTS: &[&[u8]] = &[
     b"_start",
@@ -389,6 +391,7 @@ impl<'n> Worker<'n> {
             }
             RawFrame::Truncated => name.extend_from_slice(TRUNCATED),
             RawFrame::Lost => name.extend_from_slice(LOST),
+            RawFrame::NotSampled => name.extend_from_slice(NOT_SAMPLED),
             RawFrame::Code { .. } => {}
         }
         let start = self.frames.len();

@@ -22,13 +22,15 @@ pub(super) enum State {
     Blocked,
     /// The kernel had no room for the records that would tell.
     Lost,
+    /// It was counted on a processor, and no sample stands for that.
+    NotSampled,
 }
 
 impl State {
     /// The value of the label `state`.
     pub fn name(self) -> Option<&'static str> {
         match self {
-            State::Unknown => None,
+            State::Unknown | State::NotSampled => None,
             State::Running => Some("running"),
             State::Runnable => Some("runnable"),
             State::Blocked => Some("blocked"),
@@ -58,7 +60,8 @@ pub(super) struct PendingSample {
     pub time: Option<u64>,
     /// The nanoseconds that its thread was off the processor.
     pub away: u64,
-    /// The state of its thread; where that is [`State::Lost`], there is no stack.
+    /// The state of its thread; where that is [`State::Lost`] or [`State::NotSampled`], there is no
+    /// stack.
     pub state: State,
     /// The number by which it counts only while it is in use: see
     /// [`Allocations`](super::alloc::Allocations).

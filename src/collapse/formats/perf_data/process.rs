@@ -71,7 +71,7 @@ impl AddressSpace {
 }
 
 /// A name of a thread, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct CommId(pub u32);
 
 /// A thread.

@@ -26,6 +26,8 @@ pub(super) enum RawFrame {
     Truncated,
     /// All of the stack is missing: the kernel had no room for it.
     Lost,
+    /// All of the stack is missing: there was no sample.
+    NotSampled,
 }
 
 const CODE: u8 = 0;
@@ -34,6 +36,7 @@ const THREAD: u8 = 2;
 const EVENT: u8 = 3;
 const TRUNCATED: u8 = 4;
 const LOST: u8 = 5;
+const NOT_SAMPLED: u8 = 6;
 
 impl RawFrame {
     /// Its number in a table.
@@ -50,6 +53,7 @@ impl RawFrame {
             RawFrame::Event(event) => (EVENT, event.to_le_bytes(), [0; 8]),
             RawFrame::Truncated => (TRUNCATED, [0; 4], [0; 8]),
             RawFrame::Lost => (LOST, [0; 4], [0; 8]),
+            RawFrame::NotSampled => (NOT_SAMPLED, [0; 4], [0; 8]),
         };
         bytes[0] = parts.0;
         bytes[1..5].copy_from_slice(&parts.1);
@@ -67,6 +71,7 @@ impl RawFrame {
             EVENT => RawFrame::Event(number),
             TRUNCATED => RawFrame::Truncated,
             LOST => RawFrame::Lost,
+            NOT_SAMPLED => RawFrame::NotSampled,
             kind => RawFrame::Code { module: number, place, called: kind == RETURN },
         }
     }
@@ -86,10 +91,11 @@ mod tests {
             RawFrame::Event(2),
             RawFrame::Truncated,
             RawFrame::Lost,
+            RawFrame::NotSampled,
         ] {
             let id = raw.in_table(&mut table);
             assert_eq!(RawFrame::of(&table, id), raw);
         }
-        assert_eq!(table.frame_count(), 6);
+        assert_eq!(table.frame_count(), 7);
     }
 }

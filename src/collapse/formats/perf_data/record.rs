@@ -13,6 +13,7 @@ pub(super) mod kind {
     pub const THROTTLE: u32 = 5;
     pub const UNTHROTTLE: u32 = 6;
     pub const FORK: u32 = 7;
+    pub const READ: u32 = 8;
     pub const SAMPLE: u32 = 9;
     pub const MMAP2: u32 = 10;
     pub const LOST_SAMPLES: u32 = 13;
@@ -227,6 +228,29 @@ impl Throttled {
         let mut fields = Cursor::new(body, order);
         fields.skip(8)?;
         Some(Throttled { id: fields.u64()?, is_on: header.kind == kind::THROTTLE })
+    }
+}
+
+/// The count of an event, of all threads that were recorded, since the count before: fg-record notes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EventCount {
+    /// The identity that the kernel has given to the event.
+    pub id: u64,
+    /// The count.
+    pub value: u64,
+}
+
+impl EventCount {
+    /// Counts of single threads, which perf asks for, are none of all.
+    pub(super) fn parse(body: &[u8], order: ByteOrder) -> Option<EventCount> {
+        let mut fields = Cursor::new(body, order);
+        if (fields.i32()?, fields.i32()?) != (-1, -1) {
+            return None;
+        }
+        let value = fields.u64()?;
+        let id = body.len().checked_sub(8).filter(|at| *at > 16)?;
+        Some(EventCount { id: Cursor::new(&body[id..], order).u64()?, value })
     }
 }
 

@@ -13,11 +13,12 @@ use super::chunk::Slice;
 use super::content::{Content, Record};
 use super::deferred::DeferredChains;
 use super::modules::Modules;
+use super::not_sampled::{End, NotSampled};
 use super::off_cpu::OffCpu;
 use super::part::Part;
 use super::pending::{Batch, PendingSample, State};
 use super::process::Processes;
-use super::record::{Mode, SampleHead, Switched, cookie_of, kind};
+use super::record::{EventCount, Mode, SampleHead, Switched, cookie_of, kind};
 use super::sample::{Counters, SampleBody, no_sample};
 use super::time_order::InTimeOrder;
 use crate::bytes::Cursor;
@@ -59,6 +60,7 @@ pub(super) struct SampleStream<'o> {
     pub off_cpu: OffCpu,
     pub allocations: Allocations,
     pub deferred: DeferredChains,
+    not_sampled: NotSampled,
     /// The paths of control groups, by their numbers.
     cgroups: HashMap<u64, Vec<u8>>,
     /// The latest record.
@@ -89,6 +91,7 @@ impl<'o> SampleStream<'o> {
             off_cpu: OffCpu::default(),
             allocations: Allocations::default(),
             deferred: DeferredChains::default(),
+            not_sampled: NotSampled::default(),
             cgroups: HashMap::new(),
             latest: 0,
             times: None,
@@ -172,6 +175,7 @@ impl<'o> SampleStream<'o> {
                 self.deferred.release_all(&mut batch.samples);
                 let end = self.records.description.sample_times.map_or(0, |(_, last)| last);
                 self.off_cpu.finish(self.latest.max(end), &mut batch.samples)?;
+                self.add_not_sampled(End::OfAll, &mut batch.samples)?;
                 break;
             };
             self.latest = self.latest.max(record.time().unwrap_or(0));
@@ -179,6 +183,7 @@ impl<'o> SampleStream<'o> {
             if record.header.kind == kind::PART && self.records.description.is_live {
                 self.ended_part = Part::parse(&record.body, record.order);
                 self.off_cpu.end_part(&mut batch.samples)?;
+                self.add_not_sampled(End::OfPart, &mut batch.samples)?;
                 continue;
             }
             let applied = match record.head {
@@ -226,11 +231,19 @@ impl<'o> SampleStream<'o> {
                     self.allocations.fork(fork.pid);
                 }
                 self.processes.fork(&fork);
+                self.not_sampled.begin(fork.tid, record.time().unwrap_or(0));
             }
             Content::Exit(ended) => {
+                let (comm, period) = (self.processes.comm_of(ended.tid), self.nanoseconds());
+                self.not_sampled.end(ended.tid, comm, record.time().unwrap_or(0), period);
                 self.processes.exit(&ended);
                 self.off_cpu.end(ended.tid, pending)?;
                 self.deferred.release(ended.tid, pending);
+            }
+            Content::Count(EventCount { id, value }) => {
+                if let Some(event) = self.records.description.event_of_id(id) {
+                    self.not_sampled.count(event as u32, value);
+                }
             }
             Content::UserChain(later) => self.deferred.complete(&later, pending),
             Content::KernelFunction(function) => self.modules.kernel_function(&function),
@@ -365,31 +378,23 @@ impl<'o> SampleStream<'o> {
             (false, None, period) if of.attr.has_weight() && period > 0 => Weight::new(period.into()),
             _ => Weight::ONE,
         };
-        if self.counted.len() <= event as usize {
-            self.counted.resize_with(event as usize + 1, Counted::default);
-        }
+        let (has_weight, is_clock) = (of.attr.has_weight(), of.attr.is_clock());
+        self.decide(event);
         let counted = &mut self.counted[event as usize];
-        if !counted.decided {
-            counted.decided = true;
-            if self.first.is_none() {
-                self.first = self.records.description.first_event().map(<[u8]>::to_vec);
-            }
-            counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
-            if counted.total.kept {
-                self.kept.release();
-            }
-        }
         if !is_copy {
             self.samples += 1;
             counted.total.add(weight)?;
             counted.period.add(weight);
+            if let Some(period) = head.period.filter(|_| has_weight) {
+                self.not_sampled.sample(event, self.processes.comm_of(head.tid), period);
+            }
         }
         if let Some(time) = head.time {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
         }
         let is_kept = counted.total.kept && !is_copy;
-        let is_wall = of.attr.is_clock() && self.off_cpu.keeps_wall();
+        let is_wall = is_clock && self.off_cpu.keeps_wall();
         if record.header.mode() == Mode::User {
             self.processes.runs(head.pid);
         }
@@ -434,6 +439,53 @@ impl<'o> SampleStream<'o> {
         match (made, cookie) {
             (Some(made), Some(cookie)) => self.deferred.wait(cookie, self.kept_longer(&made), pending),
             (made, _) => pending.extend(made),
+        }
+        Ok(())
+    }
+
+    /// Decides whether the samples of an event are kept, when the first one comes.
+    fn decide(&mut self, event: u32) {
+        let Some(of) = self.records.description.events.get(event as usize) else { return };
+        if self.counted.len() <= event as usize {
+            self.counted.resize_with(event as usize + 1, Counted::default);
+        }
+        let counted = &mut self.counted[event as usize];
+        if !counted.decided {
+            counted.decided = true;
+            if self.first.is_none() {
+                self.first = self.records.description.first_event().map(<[u8]>::to_vec);
+            }
+            counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
+            if counted.total.kept {
+                self.kept.release();
+            }
+        }
+    }
+
+    /// The nanoseconds between two samples of a clock; of other events, those at their frequency.
+    fn nanoseconds(&self) -> u64 {
+        let measured = self.records.description.events.iter().filter(|event| !event.attr.is_dummy());
+        let of = |attr: &Attr| match attr.frequency {
+            0 => attr.period,
+            frequency => 1_000_000_000 / frequency,
+        };
+        measured.map(|event| of(&event.attr)).max().unwrap_or(0)
+    }
+
+    /// Hands out the processor time that no sample stands for. Of single numbers of samples, it is none.
+    fn add_not_sampled(&mut self, end: End, pending: &mut Vec<PendingSample>) -> Result<()> {
+        let (period, processes) = (self.nanoseconds(), &mut self.processes);
+        let all = self.not_sampled.take(self.latest, period, end, |tid| processes.comm_of(tid));
+        for (event, comm, weight) in all {
+            self.decide(event);
+            let counted = &mut self.counted[event as usize].total;
+            if self.options.count || !counted.kept {
+                continue;
+            }
+            let weight = Weight::new(weight.into());
+            counted.weight = counted.weight.checked_add(weight)?;
+            let stack = no_stack(&mut self.processes, 0, 0);
+            pending.push(PendingSample { state: State::NotSampled, value: event, comm, weight, ..stack });
         }
         Ok(())
     }

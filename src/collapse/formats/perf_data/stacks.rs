@@ -193,8 +193,13 @@ impl<'o> StackBuilder<'o> {
     fn add_sample(&mut self, number: u64, work: &PendingSample, batch: &Batch) -> Result<()> {
         self.stack.clear();
         self.links.clear();
-        if work.state == State::Lost {
-            self.stack.push(RawFrame::Lost.in_table(&mut self.table));
+        let missing = match work.state {
+            State::Lost => Some(RawFrame::Lost),
+            State::NotSampled => Some(RawFrame::NotSampled),
+            _ => None,
+        };
+        if let Some(missing) = missing {
+            self.stack.push(missing.in_table(&mut self.table));
             let fields = if self.singles.is_some() { self.fields.key(&[]) } else { 0 };
             self.push_roots(work);
             return self.finish(SingleSample { fields, ..single(number, work) });

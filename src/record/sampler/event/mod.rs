@@ -87,6 +87,11 @@ impl Event {
         names::find("cpu-clock").expect("it is in the list")
     }
 
+    /// Returns true for an event that counts nanoseconds of processor time.
+    pub fn is_clock(&self) -> bool {
+        self.kind == SOFTWARE && names::CLOCKS.contains(&self.config[0])
+    }
+
     /// The moment a thread leaves its processor.
     pub fn context_switches() -> Event {
         names::find("context-switches").expect("it is in the list")

@@ -18,6 +18,8 @@ pub const BREAKPOINT: u32 = 5;
 
 /// The software event that never happens.
 pub const DUMMY: u64 = 9;
+/// `attr.config` of the software events cpu-clock and task-clock.
+pub const CLOCKS: [u64; 2] = [0, 1];
 
 /// The events with names, as perf has them; of two names of one event the usual one comes first.
 const NAMES: &[(&str, u32, u64)] = &[

@@ -15,7 +15,7 @@ use super::event::{BREAKPOINT, Event, Mode};
 use crate::record::refusal::Refusal;
 use crate::record::request::{CallGraph, Delay, Rate, Request, Target, Time};
 use crate::record::sys::clock;
-use crate::record::sys::perf_event::{ATTR_SIZE, Attr, BREAKPOINT_WRITE, flag, sample};
+use crate::record::sys::perf_event::{ATTR_SIZE, Attr, BREAKPOINT_WRITE, flag, read_format, sample};
 
 /// The parameters with which events are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,14 @@ pub struct Plan {
     pub build_ids: bool,
     /// The size of each ring, a power of two.
     pub ring: usize,
+    /// The size of each ring for the records of processes and mappings; 0 if they share that of the samples.
+    pub tracking_ring: usize,
+    /// Let the kernel count the samples that rings have no room for: since Linux 6.0.
+    pub counts_losses: bool,
 }
+
+/// The largest ring for records of processes and mappings: some 3,000 of these between two rounds.
+const TRACKING_RING: usize = 512 * 1024;
 
 /// The bytes of the stack that are copied whenever a thread leaves its processor, at any rate. The callers
 /// beyond come from other stacks of the thread: of some thousand times a second, all of the stack is copied.
@@ -167,9 +174,33 @@ impl Plan {
             largest_dump,
             build_ids: true,
             ring: ring_size(rate, request.call_graph, processors),
+            tracking_ring: 0,
+            counts_losses: false,
         };
         plan.choose_dump();
         Ok(plan)
+    }
+
+    /// Gives the records of processes and mappings an event and a ring of their own, which samples do not fill. The
+    /// records of switches, which come with them, are as many as samples.
+    #[must_use]
+    pub fn tracking_apart(mut self) -> Plan {
+        if self.time == Time::OnCpu {
+            if !self.events[0].is_tracking() {
+                self.events.insert(0, Event::tracking());
+            }
+            (self.tracking_ring, self.counts_losses) = (TRACKING_RING, true);
+        }
+        self
+    }
+
+    /// The number of the event of which each count is a part of the processor time of the target, if there is one:
+    /// the samples of it stand for all of that. Of a whole machine, some processors are idle.
+    pub fn counted(&self) -> Option<usize> {
+        let mut sampled = self.events.iter().enumerate().filter(|(_, event)| !event.is_tracking());
+        let (number, event) = sampled.next()?;
+        let is_whole = event.only.is_none() && (event.is_clock() || *event == Event::cycles());
+        (self.time == Time::OnCpu && !self.machine && is_whole && sampled.next().is_none()).then_some(number)
     }
 
     /// The number of the event that samples each switch of a thread, if it can be put aside while these come too
@@ -198,6 +229,11 @@ impl Plan {
         names.join(", ")
     }
 
+    /// Returns true for an event whose records have a ring of their own.
+    pub fn has_own_ring(&self, event: &Event) -> bool {
+        self.tracking_ring > 0 && event.is_tracking()
+    }
+
     /// The rate of an event: of some, each is worth a sample, unless a number was asked for.
     fn rate_of(&self, event: &Event) -> Rate {
         match self.rate {
@@ -217,6 +253,7 @@ impl Plan {
     pub fn attr_of(&self, number: usize) -> Attr {
         let event = &self.events[number];
         let rate = self.rate_of(event);
+        let ring = if self.has_own_ring(event) { self.tracking_ring } else { self.ring };
         let mut flags = flag::DISABLED
             | flag::EXCLUDE_HV
             | flag::WATERMARK
@@ -267,7 +304,8 @@ impl Plan {
             sample_type,
             flags,
             breakpoint: if event.kind == BREAKPOINT { BREAKPOINT_WRITE } else { 0 },
-            wakeup: u32::try_from(self.ring / 4).unwrap_or(u32::MAX),
+            read_format: if self.counts_losses { read_format::LOST } else { 0 },
+            wakeup: u32::try_from(ring / 4).unwrap_or(u32::MAX),
             sample_regs_user: dwarf.and(USER_REGISTERS).unwrap_or(0),
             sample_stack_user: dwarf.unwrap_or(0),
             // We can read it too: it tells the date of a sample, and the end of the recording.

@@ -17,6 +17,12 @@ pub enum Note {
     NoLaterThreads,
     /// This number of threads waited, and could not be woken to tell their stacks.
     Asleep(usize),
+    /// These processes, which the target has started, run on after its end.
+    RunsOn(Vec<u32>),
+    /// This number of records of processes and mappings was lost.
+    LostRecords(u64),
+    /// There is no /proc.
+    NoProc,
     /// The file is as large as was wanted, after this time.
     MaxSize(std::time::Duration),
     /// A line of the FIFO of `--control` that is no command.
@@ -62,6 +68,22 @@ impl std::fmt::Display for Note {
                 f,
                 "the stacks of {count} threads that waited at the beginning are [lost]: waking them is forbidden \
                  (`sudo sysctl kernel.yama.ptrace_scope=0` allows it), or they were stopped"
+            ),
+            Note::RunsOn(pids) => {
+                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+                let run = if pids.len() == 1 { "it has started runs" } else { "it has started run" };
+                let all = pids.join(",");
+                write!(f, "the recording ended with the program; what {run} on: -p {all} records it")
+            }
+            Note::LostRecords(count) => write!(
+                f,
+                "{count} records of what processes do were lost, as they came too fast: code that they have mapped \
+                 meanwhile may be [unknown]"
+            ),
+            Note::NoProc => write!(
+                f,
+                "/proc is not mounted: names of the kernel's functions and of what ran before are missing; `mount -t \
+                 proc proc /proc` mounts it"
             ),
             Note::MaxSize(elapsed) => {
                 write!(

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::size::SMALLEST_RING;
+use super::size::{SMALLEST_RING, USUAL_RING};
 use super::{Doing, Inherit, Note, Plan};
 use crate::record::program::message;
 use crate::record::refusal::Refusal;
@@ -44,6 +44,14 @@ impl Plan {
                     message(error)
                 ),
             }),
+            // What an ordinary user gets without being asked has no room for both.
+            (Doing::Map, libc::EPERM | libc::ENOMEM) if self.tracking_ring > 0 && self.ring <= USUAL_RING => {
+                let smaller = self.tracking_ring / 4;
+                let shrink = |plan: &mut Plan| {
+                    plan.tracking_ring = if smaller < SMALLEST_RING { 0 } else { smaller };
+                };
+                next(&shrink, Note::Nothing)
+            }
             (Doing::Map, libc::EPERM | libc::ENOMEM) if self.ring > SMALLEST_RING => {
                 let halve = |plan: &mut Plan| {
                     plan.ring /= 2;
@@ -133,6 +141,9 @@ impl Plan {
             let mut plan = Plan { rate: Rate::PerSecond(most), ..self.clone() };
             plan.choose_dump();
             return Ok((plan, Note::Rate(rate, most)));
+        }
+        if self.counts_losses {
+            return Ok((Plan { counts_losses: false, ..self.clone() }, Note::Nothing));
         }
         if self.build_ids {
             return Ok((Plan { build_ids: false, ..self.clone() }, Note::Nothing));

@@ -6,6 +6,9 @@ use crate::record::request::{CallGraph, Rate};
 /// The smallest ring worth having: half of it is one processor's dumps of a few milliseconds.
 pub(super) const SMALLEST_RING: usize = 32 * 1024;
 
+/// The ring for which `kernel.perf_event_mlock_kb` has room by default.
+pub(super) const USUAL_RING: usize = 512 * 1024;
+
 /// The most memory that the rings of all processors take together.
 const ALL_RINGS: usize = 512 << 20;
 
@@ -88,7 +91,7 @@ pub(super) fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) ->
         Rate::EveryEvents(_) => 10_000,
     };
     let most = (ALL_RINGS / processors.max(1)).clamp(1 << 20, 16 << 20);
-    sample.saturating_mul(rate).clamp(512 * 1024, most).next_power_of_two()
+    sample.saturating_mul(rate).clamp(USUAL_RING, most).next_power_of_two()
 }
 
 #[cfg(test)]
