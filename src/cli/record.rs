@@ -13,6 +13,7 @@ pub mod bundle;
 pub mod cargo;
 pub mod check;
 mod compare;
+mod ended;
 mod ending;
 pub mod events;
 mod finish;

@@ -1,7 +1,8 @@
 //! The program that is recorded: started so that it waits, asked to end, and waited for.
 
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use super::refusal::Refusal;
 use super::request::Invocation;
 use super::sys::launch::Launched;
+use super::sys::limits;
 use super::sys::processes;
 use super::sys::signals::{self, Stop};
 use super::sys::wait::End;
@@ -87,22 +89,38 @@ fn attend(launched: &Launched, stop: &Stop) {
 /// # Errors
 /// When it cannot be started.
 pub(super) fn launch(invocation: &Invocation, end: End) -> Result<Launched, Refusal> {
-    Launched::ending(command(invocation), end).map_err(|e| cannot_start(invocation, &e))
+    let launched = command(invocation).and_then(|command| Launched::ending(command, end));
+    launched.map_err(|e| cannot_start(invocation, &e))
 }
 
-fn command(invocation: &Invocation) -> Command {
+/// Gives a program a file instead of the terminal, and nothing to read.
+fn redirect(command: &mut Command, path: &Path) -> io::Result<()> {
+    let file = File::create(path)?;
+    command.stdin(Stdio::null());
+    if io::stdout().is_terminal() {
+        command.stdout(file.try_clone()?);
+    }
+    if io::stderr().is_terminal() {
+        command.stderr(file);
+    }
+    Ok(())
+}
+
+fn command(invocation: &Invocation) -> io::Result<Command> {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.arguments);
     command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
     if let Some(folder) = &invocation.folder {
         command.current_dir(folder);
     }
-    if invocation.stdout_is_taken {
+    if let Some(path) = &invocation.instead_of_terminal {
+        redirect(&mut command, path)?;
+    } else if invocation.stdout_is_taken {
         use std::os::fd::AsFd;
         let stderr = io::stderr().as_fd().try_clone_to_owned();
         command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
     }
-    command
+    Ok(command)
 }
 
 fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
@@ -112,6 +130,7 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
         io::ErrorKind::PermissionDenied => {
             format!("{program}: it may not be executed; if it is a recording, fg-render draws it")
         }
+        _ if error.raw_os_error() == Some(libc::EMFILE) => return Refusal::OpenFiles(limits::open_files()),
         _ => format!("{program}: {}", message(error)),
     };
     Refusal::Other { doing: "start the program", said }

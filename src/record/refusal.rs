@@ -210,7 +210,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::OpenFiles(limit) => write!(
                 f,
-                "more threads and processors than {limit} open files allow; `sudo prlimit --pid $$ --nofile={}` \
+                "{limit} open files are too few for the threads and processors that are recorded (`ulimit -n`); `sudo prlimit --pid $$ --nofile={}` \
                  lets this shell have more, or record fewer processes",
                 limit.saturating_mul(8)
             ),

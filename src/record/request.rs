@@ -201,6 +201,9 @@ pub struct Invocation {
     pub environment: Vec<(OsString, OsString)>,
     /// Standard output is taken by the profile: the program writes to standard error instead.
     pub stdout_is_taken: bool,
+    /// The terminal is taken by the profile: the program reads nothing, and writes to this file what it would write
+    /// to the terminal.
+    pub instead_of_terminal: Option<PathBuf>,
 }
 
 /// The time of threads that is recorded.

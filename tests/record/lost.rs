@@ -106,6 +106,20 @@ fn a_full_disk_keeps_what_fitted() {
     assert!(share(&fold(&raw), "hot") > 0.5, "{output:?}");
 }
 
+/// Issue 41: a recording that is cut off is no success, though the program was one.
+#[test]
+fn a_full_disk_is_no_success() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = "ulimit -f 40000; exec \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--raw", "-o"]);
+    let raw = folder.path().join("perf.data");
+    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).arg("6000")) else { return };
+    assert!(text(&output.stderr).contains("the recording could not be written any more"), "{output:?}");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
 /// Line 4: a profile that does not fit where it was wanted is saved elsewhere, as there is no recording.
 #[test]
 fn a_profile_that_cannot_be_written_is_saved() {

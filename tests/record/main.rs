@@ -12,6 +12,7 @@ mod check;
 #[path = "../common/copied.rs"]
 mod copied;
 mod debuginfod;
+mod ended;
 mod events;
 mod facts;
 mod forks;
@@ -38,6 +39,7 @@ mod rights;
 mod root;
 mod runs;
 mod sframe;
+mod short_lived;
 #[path = "../common/skip.rs"]
 mod skip;
 mod stitched;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::record::request::{CallGraph, Rate, Target};
 use crate::record::sampler::event::Event;
 use crate::record::sampler::plan::Plan;
+use crate::record::sampler::{Coverage, Outcome};
 
 /// The advice when samples were lost.
 pub(super) fn on_losses(plan: &Plan) -> &'static str {
@@ -19,6 +20,50 @@ pub(super) fn on_losses(plan: &Plan) -> &'static str {
         (_, true) => "lower -F",
         (_, false) => "record fewer processes at a time",
     }
+}
+
+/// The least processor time that is worth a profile without any sample.
+const WORTH_A_PROFILE: u64 = 5_000_000;
+
+/// Returns true for a recording without samples of which the processor time is known, and more than a program's start.
+pub(super) fn is_worth_a_profile(outcome: &Outcome) -> bool {
+    outcome.coverage.is_some_and(|coverage| coverage.is_time && coverage.total >= WORTH_A_PROFILE)
+}
+
+/// The reason why there are no samples.
+pub(super) fn without_samples(outcome: &Outcome) -> String {
+    match outcome.coverage {
+        Some(coverage) if coverage.is_time && coverage.total > 0 => {
+            format!("the target used {:.1} ms of processor time", coverage.total as f64 / 1e6)
+        }
+        _ => "the target did not compute, or is another process than the one meant".to_owned(),
+    }
+}
+
+/// The warning when samples stand for less than nine tenths of the processor time.
+pub(super) fn on_coverage(outcome: &Outcome) -> Option<String> {
+    let Coverage { sampled, total, is_time } = outcome.coverage?;
+    if sampled >= total / 10 * 9 || outcome.samples == 0 && !is_worth_a_profile(outcome) {
+        return None;
+    }
+    let percent = u128::from(sampled) * 100 / u128::from(total.max(1));
+    let amount = match is_time {
+        true => format!("{} of {} ms CPU", sampled / 1_000_000, total / 1_000_000),
+        false => format!("{percent}% of the {}", outcome.plan.event_names()),
+    };
+    let why = if outcome.lost > 0 {
+        "samples were lost".to_owned()
+    } else if !outcome.plan.kernel && is_time {
+        "those in the kernel were left out, and threads that end before their first sample have none"
+            .to_owned()
+    } else {
+        let advice = match outcome.plan.rate {
+            Rate::PerSecond(rate) => format!("; -F {} samples more", (rate * 10).min(49_999)),
+            Rate::EveryEvents(_) => "; a smaller -c samples more".to_owned(),
+        };
+        format!("threads and processes that end before their first sample have none{advice}")
+    };
+    Some(format!("sampled {amount}, the rest is [not sampled]: {why}"))
 }
 
 /// The message when no allocation was a sample, with --alloc.

@@ -1,12 +1,13 @@
 //! Records with the built-in sampler.
 
+use super::advice::is_worth_a_profile;
 use super::args::RecordArgs;
 use super::finish::{Recorded, conclude};
 use super::recording::Recording;
 use super::results::{OnFailure, Use};
 use super::sampling::known;
 use super::{Record, sudo};
-use crate::cli::{Tool, say};
+use crate::cli::{Exit, Tool, say};
 use crate::reading;
 use crate::record::request::{Control, Request};
 use crate::record::sampler::stream;
@@ -53,7 +54,12 @@ impl RecordArgs {
         self.sampling.describe(&outcome);
         let written = recording.appear().map_err(|error| recording.keep_after(error.into()));
         let written = written.and_then(|()| self.sampling.expect_samples(&outcome, &request.target));
-        conclude(written.map(|()| None), outcome.target, stop)
+        let is_cut = outcome.full.is_some();
+        let mut recorded = conclude(self, request, written.map(|()| None), outcome.target, stop)?;
+        if is_cut && matches!(recorded.exit, Exit::Yes | Exit::Status(0)) {
+            recorded.exit = Exit::Status(2);
+        }
+        Ok(recorded)
     }
 
     /// Records, and folds the records while they come: nothing of them is kept.
@@ -72,13 +78,16 @@ impl RecordArgs {
         let outcome = outcome?;
         let notes = self.sampling.describe(&outcome);
         let written = match (outcome.samples, folded) {
-            (0, _) => self.sampling.expect_samples(&outcome, &request.target).map(|()| None),
+            (0, Err(_)) => self.sampling.expect_samples(&outcome, &request.target).map(|()| None),
             (_, Err(error)) => Err(error.into()),
+            (0, Ok(_)) if !is_worth_a_profile(&outcome) => {
+                self.sampling.expect_samples(&outcome, &request.target).map(|()| None)
+            }
             (_, Ok((profile, report))) => {
                 let profile = self.complete(profile, &report, known(request, &outcome, &notes), true);
                 self.write(profile, wanted, OnFailure::Keep)
             }
         };
-        conclude(written, outcome.target, stop)
+        conclude(self, request, written, outcome.target, stop)
     }
 }

@@ -78,7 +78,7 @@ impl RecordArgs {
         if !self.sampling.quiet {
             report.notes.iter().for_each(|note| say(Record::NAME, note));
         }
-        conclude(written.map(|()| None), outcome.target, stop)
+        conclude(self, request, written.map(|()| None), outcome.target, stop)
     }
 
     /// The file of `--bundle`.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::cli::output::Output;
 use crate::cli::{Tool, say, terminal};
@@ -42,6 +43,19 @@ fn without_advice(table: &str) -> &str {
     }
 }
 
+/// The processor time that samples of a clock stand for, and all of it.
+fn coverage(facts: &Facts) -> Option<(Duration, Duration)> {
+    let is_clock = facts.event.as_deref().is_some_and(|event| CLOCKS.contains(&event));
+    let period = facts.period.filter(|_| is_clock)?.to_u64()?;
+    let sampled = Duration::from_nanos(period.checked_mul(facts.samples?)?);
+    let used = facts.cpu_time?;
+    // Each of them is measured on its own.
+    Some((sampled.min(used), used))
+}
+
+/// The events that count nanoseconds of processor time.
+const CLOCKS: [&str; 2] = ["cpu-clock", "task-clock"];
+
 /// Says how much was recorded, and where it is.
 pub(super) fn say_sum(facts: &Facts, files: &[&Path]) {
     let mut parts = Vec::new();
@@ -49,9 +63,16 @@ pub(super) fn say_sum(facts: &Facts, files: &[&Path]) {
         parts.push(units::amount(Weight::new(samples.into()), Some("samples")));
     }
     if let Some(duration) = facts.duration {
-        parts.push(format!("in {:.1} s", duration.as_secs_f64()));
+        let time = format!("in {:.1} s", duration.as_secs_f64());
+        match parts.last_mut() {
+            Some(samples) => *samples = format!("{samples} {time}"),
+            None => parts.push(time),
+        }
     }
-    let mut sum = parts.join(" ");
+    if let Some((sampled, used)) = coverage(facts) {
+        parts.push(format!("sampled {} of {} ms CPU", sampled.as_millis(), used.as_millis()));
+    }
+    let mut sum = parts.join(", ");
     match facts.warnings.len() {
         0 => {}
         1 => sum.push_str(", 1 warning"),

@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 
 use super::Record;
 use super::args::RecordArgs;
+use super::ended::failure;
 #[cfg(target_os = "linux")]
 use super::results::{Destination, format_of};
 use super::results::{End, OnFailure, Use};
@@ -23,6 +24,7 @@ use crate::reading::Opened;
 use crate::reading::ReadOptions;
 use crate::record::facts;
 use crate::record::program::Started;
+use crate::record::request::Request;
 use crate::record::sys::signals::Stop;
 
 impl RecordArgs {
@@ -106,10 +108,19 @@ impl From<Exit> for Recorded {
 
 /// Waits for the program that was recorded. An error is said before: the program may run for long.
 pub(super) fn conclude(
+    how: &RecordArgs,
+    request: &Request,
     written: anyhow::Result<Option<Profile>>,
     target: Option<Started>,
     stop: &Stop,
 ) -> anyhow::Result<Recorded> {
+    if let (Some(Started::Ended(ended)), Some(invocation), None) =
+        (&target, request.target.invocation(), stop.requested())
+        && !how.sampling.quiet
+        && let Some(said) = failure(&invocation.program, ended.status)
+    {
+        say(Record::NAME, said);
+    }
     if let (Err(error), Some(Started::Running(..))) = (&written, &target) {
         say(Record::NAME, format_args!("{error:#}"));
         target.map(|target| target.wait(stop)).transpose()?;

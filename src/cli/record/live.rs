@@ -3,21 +3,23 @@
 //! Three threads: one takes samples, one folds them and hands over a profile of each second, and this one adds
 //! each to the whole and draws.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::RecordArgs;
 use super::finish::{Recorded, conclude};
 use super::results::{OnFailure, Use};
 use super::sampling::known;
+use super::{Record, RecordArgs};
 use crate::cli::render::{LiveView, OutputArgs, TerminalArgs, Wish};
+use crate::cli::{Tool, say};
 use crate::collapse::Report;
 use crate::error::Error;
 use crate::folded::Order;
 use crate::profile::Profile;
 use crate::reading::{self, Opened};
 use crate::record::facts::complete;
-use crate::record::request::Request;
+use crate::record::request::{Request, Target};
 use crate::record::sampler::{Progress, stream};
 use crate::record::sys::processes;
 use crate::record::sys::signals::Stop;
@@ -43,12 +45,8 @@ struct State {
 impl RecordArgs {
     /// Records, and shows what there is by now.
     pub(super) fn record_in_terminal(&self, request: &Request, stop: &Stop) -> anyhow::Result<Recorded> {
-        if let Some(program) = request.target.invocation() {
-            anyhow::bail!(
-                "--live draws in the terminal that {} uses; start it elsewhere, and name it by -p",
-                program.program.to_string_lossy()
-            );
-        }
+        let (request, output) = beside_the_picture(request);
+        let request = &request;
         let mut settings = self.results.picture.settings(&mut |error| Err(error))?;
         settings.terminal = TerminalArgs::default().find(&OutputArgs::default());
         let order = settings.order;
@@ -80,6 +78,10 @@ impl RecordArgs {
             Ok::<_, crate::Error>((outcome, folding.join().expect("no thread panics"), seen))
         })?;
         let outcome = outcome?;
+        if let (Some(path), Some(program), false) = (output, request.target.invocation(), sampling.quiet) {
+            let program = program.program.to_string_lossy();
+            say(Record::NAME, format_args!("the output of {program} is in {}", path.display()));
+        }
         let notes = sampling.describe(&outcome);
         let (mut total, broken) = match seen {
             Ok(total) => (total, None),
@@ -102,8 +104,19 @@ impl RecordArgs {
             }
         };
         let written = broken.map_or(written, Err);
-        conclude(written.map(|()| None), outcome.target, stop)
+        conclude(self, request, written.map(|()| None), outcome.target, stop)
     }
+}
+
+/// The request for a program that does not use the terminal, and the file that its output goes to.
+fn beside_the_picture(request: &Request) -> (Request, Option<PathBuf>) {
+    let mut request = request.clone();
+    let (Target::Command(invocation) | Target::Machine(Some(invocation))) = &mut request.target else {
+        return (request, None);
+    };
+    let path = PathBuf::from(format!("fg-record-{}.out", std::process::id()));
+    invocation.instead_of_terminal = Some(path.clone());
+    (request, Some(path))
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {

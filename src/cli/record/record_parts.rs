@@ -60,7 +60,7 @@ impl RecordArgs {
             0 => self.sampling.expect_samples(&outcome, &request.target),
             _ => folded.map_err(anyhow::Error::from).and_then(|()| parts.failed.map_or(Ok(()), Err)),
         };
-        conclude(written.map(|()| None), outcome.target, stop)
+        conclude(self, request, written.map(|()| None), outcome.target, stop)
     }
 }
 

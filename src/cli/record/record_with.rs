@@ -112,7 +112,7 @@ impl RecordArgs {
             true => error,
             false => keep_after(error, folder, &outcome.recording),
         });
-        conclude(written, outcome.target, stop)
+        conclude(self, &wishes.request, written, outcome.target, stop)
     }
 
     fn fold_by(

@@ -208,8 +208,9 @@ impl ResultArgs {
                 false => "no stacks with the frame that --base names",
             });
         }
-        if end == End::Summary && std::io::stdout().is_terminal() {
-            if !to_person && !self.use_stdout() {
+        let is_watched = std::io::stdout().is_terminal();
+        if end == End::Summary && (is_watched || self.names_files() && !self.use_stdout()) {
+            if is_watched && !to_person && !self.use_stdout() {
                 ending::table(input, settings)?;
             }
             let files: Vec<&Path> = destinations.iter().filter_map(|(path, _)| *path).collect();
@@ -245,7 +246,7 @@ impl ResultArgs {
 /// The last words of a recording on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// A table of functions, and a line that sums up.
+    /// A line that sums up, and on a terminal a table of functions.
     Summary,
     /// None: something else follows, or nothing is to be said.
     Silent,

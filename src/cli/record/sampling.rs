@@ -1,6 +1,7 @@
 //! The built-in sampler by the options of the command line, and the messages about its work.
 
 use std::fs::File;
+use std::time::Duration;
 
 use super::args::SamplingArgs;
 use super::recording::Recording;
@@ -18,7 +19,9 @@ use crate::record::sys::signals::Stop;
 
 /// The facts that the sampler knows.
 pub(super) fn known(request: &Request, outcome: &Outcome, notes: &[String]) -> Facts {
-    let cpu_time = outcome.target.as_ref().and_then(|target| target.cpu_time());
+    let of_target = outcome.target.as_ref().and_then(|target| target.cpu_time());
+    let counted = outcome.coverage.filter(|it| it.is_time).map(|it| Duration::from_nanos(it.total));
+    let cpu_time = of_target.or(counted);
     let mut facts = facts(request, outcome.start, outcome.elapsed, cpu_time);
     facts.event = Some(outcome.plan.event_names());
     facts.rate = match outcome.plan.rate {
@@ -81,6 +84,7 @@ impl SamplingArgs {
             let advice = advice::on_losses(&outcome.plan);
             warnings.push(format!("{} of {all} samples were lost: {advice}", outcome.lost));
         }
+        warnings.extend(advice::on_coverage(outcome));
         if !self.quiet {
             warnings.iter().for_each(|warning| say(Record::NAME, warning));
         }
@@ -114,7 +118,7 @@ impl SamplingArgs {
 
     /// Refuses a recording without samples.
     pub(super) fn expect_samples(&self, outcome: &Outcome, target: &Target) -> anyhow::Result<()> {
-        if outcome.samples > 0 {
+        if outcome.samples > 0 || advice::is_worth_a_profile(outcome) {
             return Ok(());
         }
         if outcome.full.is_some() {
@@ -144,10 +148,10 @@ impl SamplingArgs {
             );
         }
         anyhow::bail!(
-            "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
-             process than the one meant; record it for longer, at a higher -F, or where it waits, by \
-             --off-cpu",
-            self.freq.unwrap_or(Rate::USUAL)
+            "no samples in {seconds:.1} s at {} a second: {}; record it for longer, at a higher -F, or where it \
+             waits, by --off-cpu",
+            self.freq.unwrap_or(Rate::USUAL),
+            advice::without_samples(outcome)
         );
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn record(
         false => write(how, request, profile, &answer, &recording),
     };
     let written = written.map_err(|error| recording.keep_after(error));
-    conclude(written, answer.target, stop)
+    conclude(how, request, written, answer.target, stop)
 }
 
 /// Writes the profile that the other process has folded.
