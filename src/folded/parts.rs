@@ -303,7 +303,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("it is written");
         let whole = 0..text.len() as u64;
-        match walk_file(file.as_file(), whole, &"text".into(), parts, &mut log).ok()? {
+        match walk_file(file.as_file(), whole, &"text".into(), (parts, None), &mut log).ok()? {
             Attempt::Walked(summary) => Some((log, *summary)),
             _ => None,
         }
@@ -339,7 +339,7 @@ mod tests {
             let sources = [Source::path(file.path())];
             let input = Rereadable::open(&sources).expect("it is there");
             let columns = input.lines().columns();
-            matches!(walk(&input, columns, threads, &mut Log::default()), Attempt::Walked(_))
+            matches!(walk(&input, columns, threads, None, &mut Log::default()), Attempt::Walked(_))
         };
         let line = format!("b;{} 1\n", "x".repeat(4000));
         assert!(walked(&line, PARTS_FROM + 5000, 2));
