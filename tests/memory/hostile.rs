@@ -14,6 +14,9 @@ const LINE: usize = 64 << 20;
 /// The memory that each byte of the input may take.
 const EACH: usize = 8;
 
+/// Writes recordings that are ten times as large, which takes minutes in a debug build.
+const LARGE: &str = "FG_HOSTILE";
+
 const NOWHERE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// A field of protobuf that holds bytes.
@@ -78,6 +81,8 @@ fn named(count: usize, name: impl Fn(usize) -> Vec<u8>) -> Vec<Vec<u8>> {
 
 /// Recordings that are large in one dimension each.
 fn hostile() -> Vec<(&'static str, Vec<u8>)> {
+    let many: u64 = if std::env::var_os(LARGE).is_some() { 10 } else { 1 };
+    let times = many as usize;
     /// The numbers of the first function and of its followers.
     const FIRST: u64 = 3;
     const LONG: usize = 128 << 10;
@@ -93,17 +98,25 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
         ("a stack longer than a line", pprof(&named(81, long_and_short), &[of([FIRST].repeat(2000))], 1)),
         (
             "many names",
-            pprof(&named(8_000, short), &(0..8_000).map(|n| of(vec![FIRST + n])).collect::<Vec<_>>(), 1),
+            pprof(
+                &named(800 * times, short),
+                &(0..800 * many).map(|n| of(vec![FIRST + n])).collect::<Vec<_>>(),
+                1,
+            ),
         ),
-        ("deep", pprof(&named(1, short), &[of([FIRST].repeat(60_000))], 1)),
+        ("deep", pprof(&named(1, short), &[of([FIRST].repeat(6_000 * times))], 1)),
         (
             "deep and many",
-            pprof(&named(20, short), &(0..8).map(|n| of([FIRST].repeat(10_000 + n))).collect::<Vec<_>>(), 1),
+            pprof(
+                &named(20, short),
+                &(0..8).map(|n| of([FIRST].repeat(1_000 * times + n))).collect::<Vec<_>>(),
+                1,
+            ),
         ),
-        ("many values", pprof(&named(1, short), &[of(vec![FIRST])], 4_000)),
+        ("many values", pprof(&named(1, short), &[of(vec![FIRST])], 400 * times)),
         ("many labels", {
-            let labels = (0..8_000).map(|n| (FIRST + n % 200, FIRST + n)).collect();
-            pprof(&named(8_000, short), &[Sample { stack: vec![FIRST], labels, times: vec![] }], 1)
+            let labels = (0..800 * many).map(|n| (FIRST + n % 200, FIRST + n)).collect();
+            pprof(&named(800 * times, short), &[Sample { stack: vec![FIRST], labels, times: vec![] }], 1)
         }),
         ("a long label of many samples", {
             let sample = |n: u64| Sample { stack: vec![FIRST + n], labels: vec![(1, FIRST)], times: vec![n] };
@@ -115,7 +128,7 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
                 labels: vec![(1, FIRST + n)],
                 times: vec![n * 1_000_003],
             };
-            pprof(&named(5_000, short), &(0..5_000).map(sample).collect::<Vec<_>>(), 1)
+            pprof(&named(500 * times, short), &(0..500 * many).map(sample).collect::<Vec<_>>(), 1)
         }),
     ]
 }
