@@ -70,6 +70,7 @@ test("a comparison has the facts of both sides", async () => {
   await page.click("#details-open");
   const details = await text(page, "details");
   assert.match(details, /Before.*\.\/old.*here.*After.*\.\/new.*there/s);
+  await page.keyboard.press("Escape");
   assert.match(await tipOf(page, "a"), /94 ms → 156 ms/);
 });
 

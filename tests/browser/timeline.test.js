@@ -105,15 +105,14 @@ test("a second range with Shift shows the difference by the rules of fg-diff", a
   assert.ok(await one.isVisible("#compare"));
   const judged = await one.evaluate(() => {
     const { changes, names, tree, about } = globalThis.flame.model;
-    const significant = changes.significant(tree);
     const found = {};
     for (let i = 1; i < tree.n; i++) {
-      if (tree.end[i] === i + 1) found[names.texts[tree.name[i]]] = [tree.before[i] > 0, tree.self[i] > 0, significant[i]];
+      if (tree.end[i] === i + 1) found[names.texts[tree.name[i]]] = [tree.before[i] > 0, tree.self[i] > 0, changes.isSignificant(tree, i)];
     }
     return { found, differential: about.differential };
   });
   assert.ok(judged.differential);
-  assert.deepEqual(judged.found, { flush_log: [true, false, 1], parse: [false, true, 1], draw: [false, true, 1] });
+  assert.deepEqual(judged.found, { flush_log: [true, false, true], parse: [false, true, true], draw: [false, true, true] });
   // The command does the same to the recording, also with steps of refining.
   const [shown] = (await text(one, "chips")).match(/fg-diff .*(?=Copy)/);
   // A pixel is a few milliseconds, and Firefox's pointer is between two.
@@ -243,7 +242,7 @@ test("a thinned time line says how many samples it holds", async () => {
   for (const [one, isTold] of [[whole, true], [thinned, false]]) {
     await one.evaluate(() => globalThis.flame.change({ ranges: [[0, 0.5], [0.1, 0.6]], colour: "change", shares: true }));
     await settled(one);
-    const told = await one.evaluate(() => globalThis.flame.model.changes.significant(globalThis.flame.model.tree).includes(1));
+    const told = await one.evaluate(() => globalThis.flame.model.changes.significant()[1].includes(1));
     assert.equal(told, isTold);
   }
 });

@@ -124,9 +124,9 @@ test("with half a million stacks everything says so, can be stopped, and goes on
   const large = await slowPage({ file: makePage(halfAMillion()) });
   const frames = await large.evaluate(() => globalThis.flame.model.whole.n);
   assert.ok(frames > 500_000, `${frames} frames`);
-  // Opened in steps as well: the frames are read, their threads found, the areas of names and the functions of the header added up.
+  // Opened in steps as well: the frames are read, their threads found, the areas of names and the weights of the header added up.
   const opening = await large.evaluate(() => globalThis.slow.opening);
-  assert.ok(opening >= 5 * Math.floor(frames / STEP), `${opening} steps for ${frames} frames`);
+  assert.ok(opening >= 4 * Math.floor(frames / STEP), `${opening} steps for ${frames} frames`);
   const isAt = () => large.evaluate(() => [location.hash, globalThis.flame.model.state.view, globalThis.flame.model.main.n]);
   const whole = await isAt();
   const change = (part) => () => large.evaluate((one) => globalThis.flame.change(one), part);
