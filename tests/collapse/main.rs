@@ -26,6 +26,8 @@ mod shape;
 #[path = "../common/skip.rs"]
 mod skip;
 mod stated;
+#[path = "../common/thorough.rs"]
+mod thorough;
 mod truncation;
 mod values;
 mod whitespace;

@@ -7,6 +7,7 @@ use fg_tools::folded::{Columns, parse_line};
 
 use super::fixtures::{Case, bytes, cases};
 use super::fold_bytes;
+use super::thorough::thorough;
 
 const NUMBERS: [&str; 8] =
     ["", "0", "-1", "4294967295", "9223372036854775807", "18446744073709551616", "1e400", "0.5"];
@@ -14,7 +15,7 @@ const NUMBERS: [&str; 8] =
 /// Selects the indices to mutate out of `len` lines or numbers: the first ones, and about as many
 /// spread over the rest. A small fixture gets more of them, so that all take about as long.
 fn some(size: usize, len: usize) -> Vec<usize> {
-    let most = (50_000 / size.max(1)).clamp(1, 8);
+    let most = (50_000 / size.max(1)).clamp(1, thorough(8, 3));
     let mut some: Vec<usize> = (0..len.min(most)).collect();
     some.extend((most..len).step_by((len / most).max(1)));
     some

@@ -44,6 +44,8 @@ const MAY_LACK: &[(&str, &[&str])] = &[
     ("-e cycles", &["no cycles are counted here", "not counted here", "does not count"]),
     ("uprobe:", &["kept from ordinary users", "tracing"]),
     ("block:", &["kept from ordinary users", "tracing", "no samples", "nothing was recorded"]),
+    // A busy machine makes recordings that are too short to judge.
+    ("--runs 5 ", &["gate slower>"]),
     ("perf archive", &["perf"]),
     ("jq ", &["jq: command not found"]),
 ];
