@@ -842,40 +842,4 @@ mod tests {
             assert!((before.worth - 19.0).abs() < 0.5 && before.worth == after.worth, "{before:?}");
         }
     }
-
-    #[test]
-    fn beside_many_others_a_weight_has_to_be_surer_to_have_moved() {
-        /// The deviation of each run from their mean, in units of `noise`.
-        const WHOLES: [f64; 10] = [-1.0, 0.5, 1.0, -0.5, 0.0, 0.3, -1.0, 0.8, 0.6, -0.7];
-        let is_significant = |noise: f64, others: bool| {
-            let run = |n: usize| {
-                let whole = 1e6 * (1.0 + noise * WHOLES[n]);
-                let jitter = 1.0 + 0.002 * ((n * 7 % 5) as f64 - 2.0);
-                let moved = |share: f64, by: f64| if n < 5 { share * jitter } else { (share + by) * jitter };
-                let mut shares = vec![("watched".to_owned(), moved(0.10, 0.04))];
-                for other in 0..12 {
-                    // Half of them grow by what the other half shrinks.
-                    let by = if other % 2 == 0 { 0.02 } else { -0.02 };
-                    shares.push((format!("other{other}"), moved(0.05, if others { by } else { 0.0 })));
-                }
-                let rest = 1.0 - shares.iter().map(|(_, share)| share).sum::<f64>();
-                shares.push(("rest".to_owned(), rest));
-                let lines = shares.iter().map(|(name, share)| format!("{name} {}", (share * whole) as u64));
-                Profile::from_lines(lines).unwrap()
-            };
-            let runs: Vec<Profile> = (0..10).map(run).collect();
-            let (before, after) =
-                (runs[..5].iter().collect::<Vec<_>>(), runs[5..].iter().collect::<Vec<_>>());
-            let options = ReportOptions::default().period(Weight::ONE);
-            let report = Diff::of_runs(&before, &after).report_with(&options).unwrap();
-            report.rows.iter().find(|row| row.name == b"watched").unwrap().total.significant
-        };
-        let found: Vec<(bool, bool)> = (0..40)
-            .map(|n| f64::from(n) * 0.01)
-            .map(|noise| (is_significant(noise, false), is_significant(noise, true)))
-            .collect();
-        assert_eq!((found[0], found[39]), ((true, true), (false, false)), "{found:?}");
-        assert!(!found.contains(&(false, true)), "{found:?}");
-        assert!(found.contains(&(true, false)), "{found:?}");
-    }
 }

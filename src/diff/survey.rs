@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(units(Some("ns"), Some("ns")).unwrap(), Units::default());
         assert_eq!(units(Some("odd"), Some("odd")).unwrap(), Units::default());
         let unknown = units(Some("ns"), None).unwrap();
-        assert!(unknown.conversion.is_none() && unknown.note.unwrap().contains("some say ns"));
+        assert!(unknown.conversion.is_none() && unknown.note.unwrap().contains("some profiles are in ns"));
         for (before, after) in [("ns", "bytes"), ("samples", "us"), ("odd", "other")] {
             let error = units(Some(before), Some(after)).unwrap_err().to_string();
             assert!(error.contains(&format!("{before} before, {after} after")), "{error}");
