@@ -26,6 +26,7 @@ mod processes;
 mod record_parts;
 mod record_runs;
 mod record_with;
+pub mod runtimes;
 // The sampler that fills the file is part of Linux only.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod recording;
@@ -45,9 +46,9 @@ use clap::{ArgGroup, Parser, Subcommand};
 
 use super::{Exit, GenerateArgs, Tool};
 use crate::error::Error;
-use crate::record::request::Invocation;
 #[cfg(not(target_os = "linux"))]
 use crate::record::request::Request;
+use crate::record::request::{Invocation, Target};
 use crate::record::sys::signals::Stop;
 pub use args::{RecordArgs, SamplingArgs};
 use finish::Recorded;
@@ -278,6 +279,9 @@ impl RecordArgs {
             );
         }
         let mut request = self.request(invocation, which, profile);
+        if let Target::Command(invocation) = &mut request.target {
+            request.asks_for_names = self.sampling.runtimes.ask(invocation, self.sampling.quiet);
+        }
         // Removed at the end of this function.
         let library = self.prepare_allocations(&mut request)?;
         if self.raw_file()?.is_none() && self.sampling.bundle.is_none() {

@@ -37,6 +37,8 @@ pub struct Request {
     pub time: Time,
     /// Allocations are recorded, and no time.
     pub allocations: Option<AllocationRate>,
+    /// The program was asked to write a map that names the code that it compiles.
+    pub asks_for_names: bool,
 }
 
 impl Request {
@@ -57,6 +59,7 @@ impl Request {
             children: true,
             time: Time::OnCpu,
             allocations: None,
+            asks_for_names: false,
         }
     }
 }

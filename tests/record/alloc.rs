@@ -181,7 +181,7 @@ fn samples_of_allocations_stand_for_all() {
     }
 }
 
-/// Once in 512 KiB would be 5,200 samples.
+/// Once in 512 KiB would be 5,200 samples; some thousand are granted, as a program may end soon (issue 41).
 #[test]
 fn samples_of_a_second_are_bounded() {
     let Some(program) = program() else { return };
@@ -189,12 +189,26 @@ fn samples_of_a_second_are_bounded() {
     let Some(output) = allocations(fg_record().arg("--alloc").arg("--").arg(program).arg("200000")) else {
         return;
     };
-    // A hundred, and those before the rate is known.
-    let most = 100.0 * began.elapsed().as_secs_f64() + 200.0;
+    // A hundred, those that are granted, and those before the rate is known.
+    let most = 100.0 * began.elapsed().as_secs_f64() + 2048.0 + 200.0;
     let folded = text(&output.stdout);
     let samples = folded.lines().find_map(|line| line.strip_prefix("# samples: ")?.split(' ').next());
     let samples: f64 = samples.expect("their number").replace(',', "").parse().expect("a number");
-    assert!((50.0..most).contains(&samples), "{samples} of at most {most}: {folded}");
+    assert!((400.0..most).contains(&samples), "{samples} of at most {most}: {folded}");
+    assert!(folded.contains("an estimate from samples, the whole ±"), "{folded}");
+}
+
+/// Issue 41: the error named an option of another program.
+#[test]
+fn nothing_held_is_said_in_words_of_this_program() {
+    static BUILT: super::Built = super::Built::new();
+    let source =
+        "#include <stdlib.h>\nint main(void) { void *volatile p = malloc(3000000); free(p); return 0; }";
+    let Some(program) = compiled(&BUILT, "frees", source) else { return };
+    let Some(output) = allocations(fg_record().arg("--alloc=live").arg("--").arg(program)) else { return };
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--alloc=bytes shows what was allocated") && !said.contains("--value"), "{said}");
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn a_running_process_has_its_command() {
     let Some(output) = recorded(fg_record().args(["-p", &pid, "-d", "0.3"])) else { return };
     let facts = facts_of(&output.stdout);
     assert_eq!(facts.command, Some(format!("{} 1000000", program.display())), "{output:?}");
-    assert_eq!(facts.cpu_time, None, "nobody waited for it");
+    assert!(facts.cpu_time.expect("it was counted").as_millis() > 0, "{output:?}");
     let duration = facts.duration.expect("a duration").as_secs_f64();
     assert!((0.3..60.0).contains(&duration), "{duration}");
 }

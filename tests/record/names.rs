@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use super::process::until;
-use super::{Running, copied, fg_record, ready, recorded, share, text};
+use super::{Running, copied, fg_record, ready, recorded, share, text, works};
 
 /// A copy of the busy program under a name that no other process has.
 fn busy_as(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
@@ -114,4 +114,36 @@ fn a_program_needs_no_dashes_before_it() {
     assert!(program.exists());
     let output = run(&["-o", "y.folded", "--", "./check", "50", "-", "3"]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+/// Issue 41: a target that fg-record starts is asked for the names of what it compiles.
+#[test]
+fn javascript_is_named_unasked() {
+    if !works("node --version") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("hot.js");
+    let source = "function coldly(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65537; return s; }\n\
+                  let all = 0; for (let i = 0; i < 400; i++) all += coldly(200000); console.log(all);\n";
+    std::fs::write(&script, source).expect("a script");
+    let record = |options: &[&str]| {
+        let mut command = fg_record();
+        command.env_remove("NODE_OPTIONS").args(options).args(["--", "node"]).arg(&script);
+        recorded(&mut command).map(|output| (text(&output.stdout), text(&output.stderr)))
+    };
+    let Some((named, said)) = record(&[]) else { return };
+    let of = |folded: &str| {
+        let lines = folded.lines().filter(|line| !line.starts_with("# "));
+        let parts = lines.filter_map(|line| line.rsplit_once(' '));
+        let sum = |all: &mut dyn Iterator<Item = (&str, &str)>| {
+            all.map(|(_, weight)| weight.parse::<f64>().expect("a weight")).sum::<f64>()
+        };
+        let mut with = parts.clone().filter(|(stack, _)| stack.contains("coldly"));
+        sum(&mut with) / sum(&mut parts.clone())
+    };
+    assert!(of(&named) > 0.5, "{named}");
+    assert!(said.contains("JavaScript functions are named by NODE_OPTIONS; --no-runtime-names"), "{said}");
+    let (nameless, said) = record(&["--no-runtime-names"]).expect("as before");
+    assert!(of(&nameless) == 0.0 && !said.contains("NODE_OPTIONS;"), "{nameless}{said}");
 }

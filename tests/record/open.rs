@@ -106,7 +106,7 @@ fn a_missing_browser_is_reported_and_no_failure() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{said}");
         assert!(said.contains(expected), "{said}");
-        assert!(said.ends_with(&format!("open {} yourself\n", folder.join("a.svg").display())), "{said}");
+        assert!(said.contains(&format!("open {} yourself\n", folder.join("a.svg").display())), "{said}");
     }
 }
 

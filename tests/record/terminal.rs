@@ -141,7 +141,9 @@ fn a_recording_on_a_terminal_ends_with_a_table_and_a_sum() {
     let rows = rows.lines().take_while(|line| line.contains('%')).count();
     assert!((1..=10).contains(&rows), "{shown}");
     assert!(!shown.contains("--limit") && !shown.contains("# unit"), "{shown}");
-    let last = shown.lines().last().expect("a line");
+    let mut lines = shown.lines().rev();
+    assert!(lines.next().expect("a line").ends_with(" exited with status 3"), "{shown}");
+    let last = lines.next().expect("another");
     assert!(last.starts_with("fg-record: ") && last.contains(" samples in "), "{last}");
     assert!(last.ends_with("; -o out.svg draws them, --open shows a page"), "{last}");
     assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");

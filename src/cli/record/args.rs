@@ -12,6 +12,7 @@ use super::parts::PartArgs;
 use super::processes::Running;
 use super::results::{ResultArgs, Use};
 use super::runs::RunsArgs;
+use super::runtimes::RuntimeArgs;
 use super::values::{Processors, bundle_size, count, delay, duration, hertz, processors, seconds, size};
 use super::with::WithArgs;
 use crate::limits::Limits;
@@ -105,6 +106,10 @@ pub struct SamplingArgs {
     /// Leave out the processes that the recorded ones start
     #[arg(long, alias = "no-inherit")]
     pub no_children: bool,
+
+    /// The names of compiled code.
+    #[command(flatten)]
+    pub runtimes: RuntimeArgs,
 
     /// With --pid, record the processes as well that those have started before, and so on
     #[arg(long, conflicts_with_all = ["all", "no_children"])]
@@ -221,6 +226,7 @@ impl RecordArgs {
                 _ => Time::OnCpu,
             },
             allocations: sampling.alloc.rate(sampling.count),
+            asks_for_names: false,
         }
     }
 

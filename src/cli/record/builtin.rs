@@ -1,13 +1,16 @@
 //! Records with the built-in sampler.
 
 use super::advice::is_worth_a_profile;
+use super::alloc::AllocValue;
 use super::args::RecordArgs;
 use super::finish::{Recorded, conclude};
 use super::recording::Recording;
 use super::results::{OnFailure, Use};
+use super::runtimes::remove_map;
 use super::sampling::known;
 use super::{Record, sudo};
 use crate::cli::{Exit, Tool, say};
+use crate::error::ErrorKind;
 use crate::reading;
 use crate::record::request::{Control, Request};
 use crate::record::sampler::stream;
@@ -62,6 +65,18 @@ impl RecordArgs {
         Ok(recorded)
     }
 
+    /// The error of a recording that cannot be folded, in words of the options that there are here.
+    fn without_value(&self, error: crate::Error) -> anyhow::Error {
+        let of_the_end = matches!(self.sampling.alloc.alloc, Some(AllocValue::Live | AllocValue::LiveCount));
+        match error.kind() {
+            ErrorKind::Empty { .. } if of_the_end => anyhow::anyhow!(
+                "nothing that was sampled was held at the end; --alloc=bytes shows what was allocated, and -c 4096 \
+                 samples more of it"
+            ),
+            _ => error.into(),
+        }
+    }
+
     /// Records, and folds the records while they come: nothing of them is kept.
     fn record_live(&self, request: &Request, wanted: Use, stop: &Stop) -> anyhow::Result<Recorded> {
         if self.sampling.verbose {
@@ -79,7 +94,7 @@ impl RecordArgs {
         let notes = self.sampling.describe(&outcome);
         let written = match (outcome.samples, folded) {
             (0, Err(_)) => self.sampling.expect_samples(&outcome, &request.target).map(|()| None),
-            (_, Err(error)) => Err(error.into()),
+            (_, Err(error)) => Err(self.without_value(error)),
             (0, Ok(_)) if !is_worth_a_profile(&outcome) => {
                 self.sampling.expect_samples(&outcome, &request.target).map(|()| None)
             }
@@ -88,6 +103,9 @@ impl RecordArgs {
                 self.write(profile, wanted, OnFailure::Keep)
             }
         };
+        if let Some(pid) = outcome.pid.filter(|_| request.asks_for_names) {
+            remove_map(pid);
+        }
         conclude(self, request, written, outcome.target, stop)
     }
 }

@@ -43,6 +43,14 @@ fn without_advice(table: &str) -> &str {
     }
 }
 
+/// The beginning of the comment on an estimate.
+const ESTIMATE: &str = "an estimate from samples, the whole ±";
+
+/// The comment on a whole that is an estimate from so many samples.
+pub(super) fn estimate(samples: u64) -> String {
+    format!("{ESTIMATE}{:.0}%", (100.0 / (samples as f64).sqrt()).ceil())
+}
+
 /// The processor time that samples of a clock stand for, and all of it.
 fn coverage(facts: &Facts) -> Option<(Duration, Duration)> {
     let is_clock = facts.event.as_deref().is_some_and(|event| CLOCKS.contains(&event));
@@ -72,6 +80,8 @@ pub(super) fn say_sum(facts: &Facts, files: &[&Path]) {
     if let Some((sampled, used)) = coverage(facts) {
         parts.push(format!("sampled {} of {} ms CPU", sampled.as_millis(), used.as_millis()));
     }
+    let estimates = facts.comments.iter().filter_map(|comment| comment.strip_prefix(ESTIMATE));
+    parts.extend(estimates.map(|error| format!("±{error}")));
     let mut sum = parts.join(", ");
     match facts.warnings.len() {
         0 => {}
@@ -88,6 +98,12 @@ pub(super) fn say_sum(facts: &Facts, files: &[&Path]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fewer_samples_are_a_rougher_estimate() {
+        assert_eq!(estimate(400), "an estimate from samples, the whole ±5%");
+        assert_eq!(estimate(1), "an estimate from samples, the whole ±100%");
+    }
 
     #[test]
     fn advice_for_another_program_is_cut() {

@@ -5,12 +5,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use super::Record;
 use super::args::RecordArgs;
 use super::ended::failure;
 #[cfg(target_os = "linux")]
 use super::results::{Destination, format_of};
 use super::results::{End, OnFailure, Use};
+use super::{Record, ending};
 #[cfg(target_os = "linux")]
 use crate::cli::render::write_files;
 use crate::cli::{Exit, Tool, say};
@@ -67,6 +67,10 @@ impl RecordArgs {
         if counts_samples && facts.samples.is_none() {
             let kept = report.values.values().filter(|total| total.kept);
             facts.samples = Some(kept.map(|total| total.samples).sum());
+        }
+        let is_estimate = sampling.alloc.alloc.is_some() && sampling.count != Some(1);
+        if let Some(samples) = facts.samples.filter(|samples| is_estimate && *samples > 0) {
+            facts.comment(ending::estimate(samples));
         }
         profile
     }

@@ -55,6 +55,8 @@ const LIVE_TICK: Duration = Duration::from_millis(20);
 pub struct Outcome {
     /// The program that we started; it may still run.
     pub target: Option<Started>,
+    /// Its process.
+    pub pid: Option<u32>,
     /// The number of samples.
     pub samples: u64,
     /// The number of samples that the kernel had no room for.
@@ -265,7 +267,7 @@ pub fn record(
         total: session.cpu.counted.max(weight),
         is_time: plan.events[number].is_clock(),
     });
-    Ok(Outcome { target, samples, lost, coverage, start: reference.wall, elapsed, notes, plan, full })
+    Ok(Outcome { target, pid, samples, lost, coverage, start: reference.wall, elapsed, notes, plan, full })
 }
 
 /// The most notes of lines that are no commands.

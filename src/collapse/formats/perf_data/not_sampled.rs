@@ -67,8 +67,8 @@ impl NotSampled {
     }
 
     /// Takes all that was counted: for each event and name the weight that no sample stands for. `comm_of` names the
-    /// threads that still run. At the end of a part, each of these may still have a sample for less than a period:
-    /// that is left to the next part.
+    /// threads that still run. Less than a period for each of these is no lack; at the end of a part, it is left to the
+    /// next one.
     pub fn take(
         &mut self,
         time: u64,
@@ -98,8 +98,11 @@ impl NotSampled {
             if rest <= counted / PART {
                 continue;
             }
-            if end == End::OfPart && rest <= period.saturating_mul(running) {
-                self.counted.insert(event, rest);
+            // Each of the threads that run has its next sample within a period.
+            if rest <= period.saturating_mul(running) && (end == End::OfPart || !by_samples.is_empty()) {
+                if end == End::OfPart {
+                    self.counted.insert(event, rest);
+                }
                 continue;
             }
             let of_short = if by_samples.is_empty() { rest } else { rest.min(sum(&lived)) };
@@ -150,10 +153,10 @@ mod tests {
             time.end(tid, LS, 400, PERIOD);
         }
         time.begin(20, 0);
-        time.count(0, 10_500);
+        time.count(0, 12_500);
         let (all, part) = (End::OfAll, End::OfPart);
         // 3 × 300 ns of ls; a thread of sh that still runs lacks a period at most.
-        assert_eq!(time.take(5_000, PERIOD, all, |_| SH), [(0, SH, 789), (0, LS, 711)]);
+        assert_eq!(time.take(5_000, PERIOD, all, |_| SH), [(0, SH, 2_067), (0, LS, 1_433)]);
         assert_eq!(time.take(5_000, PERIOD, all, |_| SH), [], "all was taken");
         time.sample(0, SH, 1_000);
         time.count(0, 4_000);

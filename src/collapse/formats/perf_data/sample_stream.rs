@@ -485,7 +485,14 @@ impl<'o> SampleStream<'o> {
             let weight = Weight::new(weight.into());
             counted.weight = counted.weight.checked_add(weight)?;
             let stack = no_stack(&mut self.processes, 0, 0);
-            pending.push(PendingSample { state: State::NotSampled, value: event, comm, weight, ..stack });
+            pending.push(PendingSample {
+                state: State::NotSampled,
+                value: event,
+                time: Some(self.latest),
+                comm,
+                weight,
+                ..stack
+            });
         }
         Ok(())
     }
