@@ -40,6 +40,7 @@ const JOBS: &[(&str, &str)] = &[
         "echo 'int main(void) { return 0; }' >a.c && cc -o a a.c && objcopy --only-keep-debug a b && readelf -n a",
     ),
     ("perf record", PERF_RECORD),
+    ("node", "node -e 0"),
     ("perf script", PERF_SCRIPT),
     ("profile-bpfcc", BPFCC),
     ("py-spy", PY_SPY),

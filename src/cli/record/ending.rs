@@ -54,8 +54,12 @@ pub(super) fn estimate(samples: u64) -> String {
 /// The processor time that samples of a clock stand for, and all of it.
 fn coverage(facts: &Facts) -> Option<(Duration, Duration)> {
     let is_clock = facts.event.as_deref().is_some_and(|event| CLOCKS.contains(&event));
-    let period = facts.period.filter(|_| is_clock)?.to_u64()?;
-    let sampled = Duration::from_nanos(period.checked_mul(facts.samples?)?);
+    let samples = u128::from(facts.samples.filter(|_| is_clock)?);
+    let sampled = match (facts.rate, facts.period.and_then(|period| period.to_u64())) {
+        (Some(rate), _) => samples * 1_000_000_000 / u128::from(rate.max(1)),
+        (None, period) => samples * u128::from(period?),
+    };
+    let sampled = Duration::from_nanos(u64::try_from(sampled).ok()?);
     let used = facts.cpu_time?;
     // Each of them is measured on its own.
     Some((sampled.min(used), used))
@@ -90,7 +94,7 @@ pub(super) fn say_sum(facts: &Facts, files: &[&Path]) {
     }
     let names: Vec<_> = files.iter().map(|path| path.to_string_lossy()).collect();
     match names.is_empty() {
-        true => say(Record::NAME, format_args!("{sum}; -o out.svg draws them, --open shows a page")),
+        true => say(Record::NAME, format_args!("{sum}; -o out.svg or --open draws them")),
         false => say(Record::NAME, format_args!("{}: {sum}", names.join(", "))),
     }
 }

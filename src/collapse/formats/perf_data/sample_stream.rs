@@ -478,12 +478,14 @@ impl<'o> SampleStream<'o> {
         let all = self.not_sampled.take(self.latest, period, end, |tid| processes.comm_of(tid));
         for (event, comm, weight) in all {
             self.decide(event);
-            let counted = &mut self.counted[event as usize].total;
-            if self.options.count || !counted.kept {
+            let counted = &mut self.counted[event as usize];
+            if self.options.count || !counted.total.kept {
                 continue;
             }
             let weight = Weight::new(weight.into());
-            counted.weight = counted.weight.checked_add(weight)?;
+            counted.total.weight = counted.total.weight.checked_add(weight)?;
+            // The weight is no multiple of a sample's any more.
+            counted.period.add(weight);
             let stack = no_stack(&mut self.processes, 0, 0);
             pending.push(PendingSample {
                 state: State::NotSampled,
