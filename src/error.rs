@@ -15,8 +15,8 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::limits::Limit;
 use crate::spelling::near;
 
 /// The result of the library's fallible functions.
@@ -173,6 +173,42 @@ impl fmt::Display for ErrorKind {
             ErrorKind::NotUnderstood { count, first } => {
                 write!(f, "{count} line(s) not understood, the first is {first}")
             }
+        }
+    }
+}
+
+/// The limit that a reading has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// [`Limits::bytes`](crate::Limits::bytes).
+    Bytes(u64),
+    /// [`Limits::stacks`](crate::Limits::stacks).
+    Stacks(u64),
+    /// [`Limits::frames`](crate::Limits::frames).
+    Frames(u64),
+    /// [`Limits::depth`](crate::Limits::depth).
+    Depth(u64),
+    /// [`Limits::memory`](crate::Limits::memory).
+    Memory(u64),
+    /// [`Limits::time`](crate::Limits::time).
+    Time(Duration),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = |bytes: u64| match bytes {
+            _ if bytes > 0 && bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
+            _ if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+            _ => format!("{bytes} bytes"),
+        };
+        match *self {
+            Limit::Bytes(most) => write!(f, "more than {} when decompressed", size(most)),
+            Limit::Stacks(most) => write!(f, "more than {most} different stacks"),
+            Limit::Frames(most) => write!(f, "more than {most} names of frames"),
+            Limit::Depth(most) => write!(f, "a stack of more than {most} frames"),
+            Limit::Memory(most) => write!(f, "reading takes more than {} of memory", size(most)),
+            Limit::Time(most) => write!(f, "reading takes longer than {most:?}"),
         }
     }
 }

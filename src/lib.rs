@@ -40,8 +40,13 @@
 //! - `diff` compares two profiles, reports the changes with a test of whether each is more than
 //!   noise, and judges them by gates.
 //! - `render` draws flame graphs, and writes tables and files for other viewers.
-//! - `flamegraph` and `differential` have the functions and options of inferno's modules of
-//!   these names: replacing `inferno::flamegraph` by `fg_tools::flamegraph` moves a program here.
+//! - `flamegraph`, `differential` and [`folder`] have the functions and options of inferno's modules: replacing
+//!   `inferno::flamegraph` by `fg_tools::flamegraph` moves a program here.
+//!
+//! # What stays
+//! [`Profile`], [`ReadOptions`], [`Limits`], [`filter::Op`], `diff::Diff`, the outputs of a profile, `flamegraph` and
+//! [`folder`] are the stable core: a change of them is a new major version. Traits and modules for formats and sinks
+//! of your own may change in a minor one; whatever is hidden here, at any time.
 //!
 //! # Folded text
 //! A *folded* file has one call stack on each line, root first, frames joined by `;`, and a weight:
@@ -54,15 +59,18 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `collapse` | every input format but folded text, which is always read |
-//! | `diff` | [`Profile`]s compared: reports, gates, differential folded text |
+//! | `diff` | [`Profile`]s compared: reports, gates, differential folded text, the module `differential` |
 //! | `render` | pictures, pages, tables, other viewers' formats, the module `flamegraph` |
 //! | `inferno` | DTrace, sample, Visual Studio and GHC, read by inferno's collapsers |
 //! | `perf-data` | perf.data itself, and the symbols of native code |
 //! | `record` | recording: the built-in sampler on Linux, and other profilers |
 //! | `cli` | the five programs |
-//! | `png`, `tui` | pictures in pixels; a view in a terminal |
+//! | `png` | pictures in pixels |
+//! | `tui` | a view in a terminal, in the programs |
+//! | `parquet` | rows for data bases, read and written |
 //!
-//! The default is all but the last two. A program that only draws takes
+//! The default is `cli`, `inferno`, `perf-data` and `record`, with what they need; `package` is what releases are
+//! built with. A program that only draws takes
 //! `default-features = false, features = ["render"]`, which builds 24 other crates.
 
 // Helpers shared by several parts have no user in a build with only one of them. The full build
@@ -94,6 +102,7 @@ pub mod filter;
 #[cfg(feature = "render")]
 pub mod flamegraph;
 pub mod folded;
+pub mod folder;
 pub mod input;
 #[cfg(any(feature = "diff", feature = "render"))]
 #[cfg_attr(not(all(feature = "diff", feature = "render")), allow(dead_code))]
@@ -106,17 +115,21 @@ pub mod profile;
 pub(crate) mod quantity;
 pub mod reading;
 #[cfg(all(feature = "record", unix))]
+#[doc(hidden)]
 pub mod record;
 #[cfg(feature = "render")]
 pub mod render;
 pub(crate) mod scan;
 pub(crate) mod search;
+#[doc(hidden)]
 pub mod significance;
 pub(crate) mod spelling;
 #[cfg(all(feature = "cli", feature = "parquet"))]
 mod store;
+#[doc(hidden)]
 pub mod symbol;
 #[cfg(feature = "perf-data")]
+#[doc(hidden)]
 pub mod symbolize;
 pub(crate) mod tally;
 #[cfg(all(unix, any(feature = "cli", feature = "perf-data")))]

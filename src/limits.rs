@@ -20,12 +20,13 @@
 //! number of bytes by which it may have grown since the reading began. Readings that run at the same time share
 //! that growth.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
+
+pub use crate::error::Limit;
 
 /// The limits of a reading; `None` is no limit.
 ///
@@ -106,42 +107,6 @@ impl Limits {
     /// The longest time.
     pub fn time(self, most: impl Into<Option<Duration>>) -> Self {
         Limits { time: most.into(), ..self }
-    }
-}
-
-/// The limit that a reading has reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Limit {
-    /// [`Limits::bytes`].
-    Bytes(u64),
-    /// [`Limits::stacks`].
-    Stacks(u64),
-    /// [`Limits::frames`].
-    Frames(u64),
-    /// [`Limits::depth`].
-    Depth(u64),
-    /// [`Limits::memory`].
-    Memory(u64),
-    /// [`Limits::time`].
-    Time(Duration),
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = |bytes: u64| match bytes {
-            _ if bytes > 0 && bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
-            _ if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-            _ => format!("{bytes} bytes"),
-        };
-        match *self {
-            Limit::Bytes(most) => write!(f, "more than {} when decompressed", size(most)),
-            Limit::Stacks(most) => write!(f, "more than {most} different stacks"),
-            Limit::Frames(most) => write!(f, "more than {most} names of frames"),
-            Limit::Depth(most) => write!(f, "a stack of more than {most} frames"),
-            Limit::Memory(most) => write!(f, "reading takes more than {} of memory", size(most)),
-            Limit::Time(most) => write!(f, "reading takes longer than {most:?}"),
-        }
     }
 }
 

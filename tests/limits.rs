@@ -70,7 +70,9 @@ fn every_format_keeps_to_every_limit() {
         for (limits, reached) in cases {
             let result = read(limits);
             let error = result.as_ref().err().map(ToString::to_string);
-            if error.as_ref().is_some_and(|error| !error.starts_with("input")) || limit(result) != Some(reached) {
+            if error.as_ref().is_some_and(|error| !error.starts_with("input"))
+                || limit(result) != Some(reached)
+            {
                 wrong.push(format!("{format}: {reached:?}: {error:?}"));
             }
         }
@@ -193,9 +195,10 @@ fn folded_text_that_streams_keeps_to_the_limits() {
     assert!(walk(deep, Limits::NONE.depth(100)).is_ok());
     // In no order they become a table.
     let unsorted: String = (0..200_000u64).map(|n| format!("f{};g 1\n", n * 7919 % 200_000)).collect();
-    for (limits, what) in
-        [(Limits::NONE.stacks(1000), "more than 1000 different stacks"), (Limits::NONE.memory(1 << 20), "1 MiB")]
-    {
+    for (limits, what) in [
+        (Limits::NONE.stacks(1000), "more than 1000 different stacks"),
+        (Limits::NONE.memory(1 << 20), "1 MiB"),
+    ] {
         assert!(error(unsorted.clone(), limits).contains(what), "{what}");
     }
 }
@@ -209,4 +212,28 @@ fn a_profile_that_is_small_and_holds_much_is_refused() {
     let result = Profile::read(&[Source::bytes(bomb)], &options);
     let told = format!("{result:?}");
     assert_eq!(limit(result), Some(Limit::Memory(8 << 20)), "{told}");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn a_program_gives_up_at_the_memory_that_it_may_take() {
+    use std::process::Command;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.folded.gz");
+    let text: String = (0..400_000u64).map(|n| format!("f{};g 1\n", n * 7919 % 400_000)).collect();
+    std::fs::write(&path, gzip(text.as_bytes())).unwrap();
+    let run = |program: &str, most: &str| {
+        let mut command = Command::new(program);
+        command.args(["--max-memory", most]).arg(&path).arg("-o").arg(folder.path().join("out.svg"));
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, message) = run(env!("CARGO_BIN_EXE_fg-render"), "4M");
+    assert_eq!(status, Some(2), "{message}");
+    assert!(
+        message.starts_with("fg-render: ") && message.contains("memory") && message.lines().count() == 1,
+        "{message}"
+    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no output, and no temporary file");
+    assert_eq!(run(env!("CARGO_BIN_EXE_fg-render"), "1G"), (Some(0), String::new()));
 }

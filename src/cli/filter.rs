@@ -495,7 +495,10 @@ mod tests {
     fn default_options_are_the_library_s() {
         let args = Filter::parse_from(["fg-filter", "-c", "x"]);
         assert!(args.print_counts && !args.reading.0.count);
-        assert_eq!(Options::from(args.reading.0), Options { limits: crate::Limits::NONE, ..Options::default() });
+        assert_eq!(
+            Options::from(args.reading.0),
+            Options { limits: crate::Limits::NONE, ..Options::default() }
+        );
         let args = Filter::parse_from(["fg-filter", "--count-samples", "x"]);
         assert!(!args.print_counts && args.reading.0.count);
     }

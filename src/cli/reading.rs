@@ -144,7 +144,7 @@ impl ReadingArgs {
             memory::limit(most);
         }
         if !quiet && progress::is_wanted() {
-            options.progress = Some(Listener(show_progress));
+            options.progress = Some(Listener::new(show_progress));
         }
         ReadOptions::default().collapse(options)
     }

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Kept, Source};
-use crate::profile::Facts;
 use crate::limits::Meter;
+use crate::profile::Facts;
 use crate::profile::limited::within;
 use crate::profile::scaled::Scaled;
 use crate::weight::Weight;

@@ -1,7 +1,9 @@
 //! The options of a collapser, and one reading by them.
 
+use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "perf-data")]
@@ -55,6 +57,51 @@ pub struct Options {
     pub limits: Limits,
     /// The listener that is told of the progress of a long run.
     pub progress: Option<Listener>,
+}
+
+impl Options {
+    /// Drops the frames rootward of these.
+    ///
+    /// ```
+    /// use fg_tools::collapse::Options;
+    ///
+    /// let options = Options::default().skip_after(["main"]).values(["cycles"]).threads(1);
+    /// assert_eq!(options.skip_after, [b"main"]);
+    /// ```
+    pub fn skip_after<N: Into<Vec<u8>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.skip_after = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Keeps the values of these names: perf's events, pprof's sample types.
+    pub fn values<N: Into<Vec<u8>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.values = ValueSelection::Named(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Uses so many threads; 0 is as many as there are processors.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Looks for the files of the recorded system below a folder.
+    pub fn symfs(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.symfs = Some(folder.into());
+        self
+    }
+
+    /// Tells a listener of the progress of a long run.
+    pub fn progress(mut self, listener: Listener) -> Self {
+        self.progress = Some(listener);
+        self
+    }
+
+    /// The limits of the reading.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
 }
 
 #[cfg(feature = "perf-data")]
@@ -113,13 +160,49 @@ impl Deref for Reading<'_> {
     }
 }
 
-/// A listener to the progress of a long run.
-#[derive(Clone, Copy, Debug)]
-pub struct Listener(pub fn(Progress));
+/// A listener to the progress of a long run: a function or a closure.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use std::sync::Arc;
+///
+/// use fg_tools::collapse::{Listener, Progress};
+///
+/// let bytes = Arc::new(AtomicU64::new(0));
+/// let seen = bytes.clone();
+/// let listener = Listener::new(move |progress| {
+///     if let Progress::Bytes(done, _) = progress {
+///         seen.store(done, Ordering::Relaxed);
+///     }
+/// });
+/// listener.tell(Progress::Bytes(7, None));
+/// assert_eq!(bytes.load(Ordering::Relaxed), 7);
+/// ```
+#[derive(Clone)]
+pub struct Listener(Arc<dyn Fn(Progress) + Send + Sync>);
 
+impl Listener {
+    /// A listener that calls a function, on whatever thread has come on.
+    pub fn new(listen: impl Fn(Progress) + Send + Sync + 'static) -> Listener {
+        Listener(Arc::new(listen))
+    }
+
+    /// Tells of progress.
+    pub fn tell(&self, progress: Progress) {
+        (self.0)(progress);
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+/// A listener is equal to its clones.
 impl PartialEq for Listener {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::fn_addr_eq(self.0, other.0)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

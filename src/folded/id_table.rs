@@ -125,7 +125,6 @@ pub(crate) struct IdTable {
 
 impl IdTable {
     /// The number of bytes that the slots take.
-    #[cfg(feature = "cli")]
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.slots[..])
     }

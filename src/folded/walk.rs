@@ -19,7 +19,6 @@ use super::visitor::{Known, Order, Rewrite, Visitor, WalkSummary};
 use crate::error::Result;
 use crate::input::Source;
 use crate::limits::{Held, Meter};
-use crate::profile::Sink;
 use crate::weight::Weight;
 
 /// Walks the call tree of one or several folded files.

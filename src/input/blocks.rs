@@ -97,7 +97,12 @@ impl Blocks {
     }
 
     /// The records of a part of a plain file, which must be large enough to be mapped.
-    pub(crate) fn of_part(name: Arc<str>, file: File, part: Range<u64>, (size, meter): (usize, Option<&Arc<Meter>>)) -> Result<Self> {
+    pub(crate) fn of_part(
+        name: Arc<str>,
+        file: File,
+        part: Range<u64>,
+        (size, meter): (usize, Option<&Arc<Meter>>),
+    ) -> Result<Self> {
         let meter = meter.map(|meter| InputMeter::new(meter.clone()));
         let input = Input::metered(name.clone(), Box::new(std::io::empty()), meter)?;
         let file = Some((file, part.start));

@@ -7,7 +7,9 @@ use std::fs::File;
 use std::io;
 use std::ops::Deref;
 
-use memmap2::{Advice, Mmap, MmapOptions};
+#[cfg(unix)]
+use memmap2::Advice;
+use memmap2::{Mmap, MmapOptions};
 
 /// Part of a file.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ impl Window {
         #[allow(unsafe_code)]
         let map = unsafe { MmapOptions::new().offset(start).len(len).map(file) }?;
         // Advice that a system does not know is not needed.
+        #[cfg(unix)]
         let _ = map.advise(Advice::Sequential);
         Ok(Window(map))
     }

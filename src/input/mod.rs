@@ -19,6 +19,7 @@ mod kept;
 mod map;
 mod metered;
 mod reader;
+mod scoped;
 mod text_encoding;
 
 use std::fmt;
@@ -67,9 +68,19 @@ enum Origin {
     Stdin,
     Path(PathBuf),
     File(Arc<File>),
-    Bytes(Arc<[u8]>),
+    Bytes(Shared),
     /// Taken when it is first opened.
     Once(Arc<Mutex<Option<Once>>>),
+}
+
+/// Bytes that all clones of a source share.
+#[derive(Clone)]
+struct Shared(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// A source that can be read once.
@@ -104,12 +115,12 @@ impl Source {
         Source::of(name.into(), Origin::File(Arc::new(file)))
     }
 
-    /// Bytes in memory; messages call them `input`.
+    /// Bytes in memory; messages call them `input`. A vector is taken as it is, and not copied.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
-        Source::of("input".into(), Origin::Bytes(bytes.into().into()))
+        Source::of("input".into(), Origin::Bytes(Shared(Arc::new(bytes.into()))))
     }
 
-    /// A reader, which can be opened once, under a name for messages.
+    /// A reader, which can be opened once, under a name for messages. [`Source::scoped`] takes one that is borrowed.
     pub fn reader(name: impl Into<Arc<str>>, reader: impl Read + Send + 'static) -> Self {
         Source::once(name.into(), Once::Reader(Box::new(reader)))
     }
@@ -431,7 +442,11 @@ impl Input {
     /// # Errors
     /// Those of [`Input::new`].
     #[cfg(feature = "collapse")]
-    pub(crate) fn member(name: Arc<str>, reader: Box<dyn Read + Send>, meter: Option<InputMeter>) -> Result<Input> {
+    pub(crate) fn member(
+        name: Arc<str>,
+        reader: Box<dyn Read + Send>,
+        meter: Option<InputMeter>,
+    ) -> Result<Input> {
         Input::metered(name, reader, meter)
     }
 

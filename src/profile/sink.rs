@@ -30,6 +30,7 @@ impl Wants {
 
 /// When and where a sample was taken, as far as the recording says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Context<'a> {
     /// Nanoseconds on the recording's own clock.
     pub time: Option<u64>,
@@ -41,6 +42,35 @@ pub struct Context<'a> {
     pub thread_name: &'a [u8],
     /// Other labels: key and value.
     pub labels: &'a [(&'a [u8], &'a [u8])],
+}
+
+impl<'a> Context<'a> {
+    /// Taken at this time, in nanoseconds on the recording's own clock.
+    ///
+    /// ```
+    /// use fg_tools::profile::Context;
+    ///
+    /// let context = Context::UNKNOWN.at(1_000).in_thread(7, b"worker");
+    /// assert_eq!((context.time, context.thread), (Some(1_000), Some(7)));
+    /// ```
+    pub fn at(self, time: u64) -> Self {
+        Context { time: Some(time), ..self }
+    }
+
+    /// Taken in the process of this number.
+    pub fn in_process(self, process: u64) -> Self {
+        Context { process: Some(process), ..self }
+    }
+
+    /// Taken in the thread of this number, if it is known, and name.
+    pub fn in_thread(self, thread: impl Into<Option<u64>>, name: &'a [u8]) -> Self {
+        Context { thread: thread.into(), thread_name: name, ..self }
+    }
+
+    /// Taken with these other labels: key and value.
+    pub fn labelled(self, labels: &'a [(&'a [u8], &'a [u8])]) -> Self {
+        Context { labels, ..self }
+    }
 }
 
 impl Context<'_> {
@@ -200,6 +230,6 @@ impl Sink for StackTable {
     }
 
     fn held(&self) -> Held {
-        Held::new(self.len(), self.frame_count(), self.bytes())
+        StackTable::held(self)
     }
 }

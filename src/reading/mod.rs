@@ -7,10 +7,11 @@ pub(crate) mod folder;
 pub(crate) mod merge;
 mod other_values;
 
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
-use crate::collapse::{self, Options, Report, ValueSelection, registry};
+use crate::collapse::{self, Collapser, Options, Report, ValueSelection, registry};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source, lines};
@@ -28,7 +29,7 @@ use crate::profile::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
 /// let options = ReadOptions::default().format("perf-script").collapse(collapse).samples(true);
 /// # let _ = options;
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// The format's name; `None` is told by content.
@@ -49,6 +50,8 @@ pub struct ReadOptions {
     pub other_values: bool,
     /// Keeps each of several sources by itself, beside all of them together, for a page to have a menu of.
     pub each_source: bool,
+    /// The reader of the format.
+    collapser: Option<&'static dyn Collapser>,
     /// The limits that were set here.
     limits: Option<Limits>,
 }
@@ -66,6 +69,18 @@ pub enum ExchangeParts {
     Whole,
 }
 
+impl fmt::Debug for ReadOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut options = f.debug_struct("ReadOptions");
+        options.field("format", &self.format).field("collapse", &self.collapse);
+        options
+            .field("places", &self.places)
+            .field("samples", &self.samples)
+            .field("exchange", &self.exchange);
+        options.finish_non_exhaustive()
+    }
+}
+
 impl Default for ReadOptions {
     fn default() -> Self {
         ReadOptions {
@@ -77,6 +92,7 @@ impl Default for ReadOptions {
             time_frames: false,
             other_values: false,
             each_source: false,
+            collapser: None,
             limits: None,
         }
     }
@@ -87,6 +103,30 @@ impl ReadOptions {
     pub fn format(mut self, name: impl Into<String>) -> Self {
         self.format = Some(name.into());
         self
+    }
+
+    /// Reads the input with the reader of a format: one of [`registry::FORMATS`], or your own.
+    ///
+    /// ```
+    /// use fg_tools::collapse::registry;
+    /// use fg_tools::{Profile, ReadOptions, Source};
+    ///
+    /// let options = ReadOptions::default().collapser(registry::by_name("folded")?);
+    /// assert!(Profile::read(&[Source::bytes("main 1\n")], &options).is_ok());
+    /// # Ok::<(), fg_tools::Error>(())
+    /// ```
+    pub fn collapser(mut self, collapser: &'static dyn Collapser) -> Self {
+        self.format = Some(collapser.name().to_owned());
+        self.collapser = Some(collapser);
+        self
+    }
+
+    /// The reader of the format that was chosen.
+    fn chosen(&self) -> Result<Option<&'static dyn Collapser>> {
+        match (self.format.as_deref(), self.collapser) {
+            (Some(name), Some(collapser)) if collapser.name() == name => Ok(Some(collapser)),
+            (name, _) => name.map(registry::by_name).transpose(),
+        }
     }
 
     /// The selection of values and threads, and the names of frames.
@@ -190,8 +230,8 @@ impl Profile {
     ///
     /// # Errors
     /// Those of [`Profile::from_path`].
-    pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Profile> {
-        Profile::read(&[Source::reader("input", reader)], &ReadOptions::default())
+    pub fn from_reader(reader: impl Read) -> Result<Profile> {
+        Source::scoped("input", reader, |source| Profile::read(&[source], &ReadOptions::default()))?
     }
 
     /// Reads lines of folded text.
@@ -322,7 +362,7 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Repor
         profile.set_other_values(other_values::read_others(&sources, &options, &report));
         return Ok((profile, report));
     }
-    let format = options.format.as_deref().map(registry::by_name).transpose()?;
+    let format = options.chosen()?;
     let mut builder = ProfileBuilder::new(options.wants());
     if options.exchange != ExchangeParts::Nothing {
         builder = builder.with_exchange(options.exchange == ExchangeParts::Shown);
@@ -347,7 +387,7 @@ pub(crate) fn read_for_sum(
     options: &ReadOptions,
     first_value: Option<Vec<u8>>,
 ) -> Result<(Profile, Report)> {
-    let format = options.format.as_deref().map(registry::by_name).transpose()?;
+    let format = options.chosen()?;
     let mut builder = ProfileBuilder::new(options.wants());
     let report = collapse::collapse_for_sum(source, format, &options.collapse, &mut builder, first_value)?;
     builder.facts = report.facts.clone();

@@ -197,7 +197,7 @@ impl By for Profile {
 fn wait(begin: u64, duration: u64, weight: Weight) -> Profile {
     let mut builder = ProfileBuilder::new(Wants::ALL);
     let main = builder.frame(b"main");
-    let context = Context { time: Some(begin), ..Context::UNKNOWN };
+    let context = Context::UNKNOWN.at(begin);
     builder.lasting_sample(&[main], Weights::one(weight), &context, duration).unwrap();
     builder.finish().unwrap()
 }
@@ -251,7 +251,8 @@ fn hostile_times_are_bounded() {
 fn hostile_labels_are_escaped_and_counted() {
     let mut builder = ProfileBuilder::new(Wants::ALL);
     let mut add = |key: &[u8], value: &[u8]| {
-        let context = Context { labels: &[(key, value)], ..Context::UNKNOWN };
+        let pair = [(key, value)];
+        let context = Context::UNKNOWN.labelled(&pair);
         builder.add_at(["main"], Weight::ONE, &context).unwrap();
     };
     add(b"k", b"a=b;c\nd");
@@ -276,7 +277,7 @@ fn labelled_text_is_read_back() {
     let mut builder = ProfileBuilder::new(Wants::ALL);
     for (time, endpoint) in [(1_000_000_007u64, "/a"), (1_030_000_000, "/b"), (3_000_000_000, "/a")] {
         let labels = [(&b"endpoint"[..], endpoint.as_bytes())];
-        let context = Context { time: Some(time), thread_name: b"t 1", labels: &labels, ..Context::UNKNOWN };
+        let context = Context::UNKNOWN.at(time).in_thread(None, b"t 1").labelled(&labels);
         builder.add_at(["main", endpoint], Weight::new(7), &context).unwrap();
     }
     let profile = builder.finish().unwrap();

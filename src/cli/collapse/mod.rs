@@ -285,6 +285,9 @@ mod tests {
     #[test]
     fn default_options_are_the_library_s() {
         let args = Collapse::parse_from(["fg-collapse"]);
-        assert_eq!(Options::from(args.options), Options { limits: crate::Limits::NONE, ..Options::default() });
+        assert_eq!(
+            Options::from(args.options),
+            Options { limits: crate::Limits::NONE, ..Options::default() }
+        );
     }
 }

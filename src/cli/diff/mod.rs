@@ -435,7 +435,10 @@ mod tests {
     fn default_options_are_the_library_s() {
         let args = Diff::parse_from(["fg-diff", "a", "b"]);
         assert_eq!(args.options(), ReportOptions::default());
-        assert_eq!(Options::from(args.reading), Options { limits: crate::Limits::NONE, ..Options::default() });
+        assert_eq!(
+            Options::from(args.reading),
+            Options { limits: crate::Limits::NONE, ..Options::default() }
+        );
     }
 
     #[test]

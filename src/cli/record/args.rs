@@ -15,10 +15,10 @@ use super::runs::RunsArgs;
 use super::runtimes::RuntimeArgs;
 use super::values::{Processors, bundle_size, count, delay, duration, hertz, processors, seconds, size};
 use super::with::WithArgs;
-use crate::limits::Limits;
 use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::progress;
 use crate::collapse::{Options, ValueSelection};
+use crate::limits::Limits;
 use crate::record::request::{CallGraph, Control, Delay, Invocation, Pauses, Rate, Request, Target, Time};
 use crate::record::sys::processes;
 

@@ -10,6 +10,7 @@ use super::id_table::{Hash, IdTable, KeyedHasher};
 use super::line::{Columns, Weights, parse_line};
 use super::place::{Place, PlaceTable, Places};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Held;
 use crate::scan::frames;
 use crate::weight::Weight;
 
@@ -210,6 +211,11 @@ impl StackTable {
         let stacks = frames + size_of_val(&self.stacks.ends[..]) + weights;
         let sorting = frames + super::sort::BYTES_OF_STACK * self.len();
         names + self.name_slots.bytes() + stacks + self.stack_slots.bytes() + sorting + self.places.bytes()
+    }
+
+    /// The parts that limits of a reading are about.
+    pub(crate) fn held(&self) -> Held {
+        Held::new(self.len(), self.frame_count(), self.bytes())
     }
 
     /// Returns true if nothing was added.

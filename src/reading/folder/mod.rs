@@ -205,8 +205,8 @@ impl Run<'_> {
             }
             self.collector.lock().expect("no thread panics").put(number, outcome)?;
             let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            if let Some(Listener(tell)) = self.request.progress {
-                tell(Progress::Files(done as u64, self.recordings.len() as u64));
+            if let Some(listener) = &self.request.progress {
+                listener.tell(Progress::Files(done as u64, self.recordings.len() as u64));
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use super::process::Processes;
 use super::raw_frame::RawFrame;
 use crate::collapse::Sink;
 use crate::collapse::kit::naming::{SymbolFrame, name_thread};
-use crate::collapse::{Listener, Options, Progress};
+use crate::collapse::{Options, Progress};
 use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, sanitize_frame};
 use crate::symbolize::jit::{JitDump, PerfMap};
 use crate::symbolize::kernel::{Kernel, KernelSymbolizer, Recorded};
@@ -107,8 +107,8 @@ impl<'a> Namer<'a> {
             let mut worker = Worker::new(self);
             loop {
                 let start = next.fetch_add(TASK, Ordering::Relaxed);
-                if let Some(Listener(tell)) = self.options.progress {
-                    tell(Progress::Symbols(start.min(places.len()) as u64, places.len() as u64));
+                if let Some(listener) = &self.options.progress {
+                    listener.tell(Progress::Symbols(start.min(places.len()) as u64, places.len() as u64));
                 }
                 let Some(task) =
                     places.get(start..places.len().min(start + TASK)).filter(|task| !task.is_empty())

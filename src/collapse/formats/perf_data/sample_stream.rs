@@ -23,7 +23,7 @@ use super::sample::{Counters, SampleBody, no_sample};
 use super::time_order::InTimeOrder;
 use crate::bytes::Cursor;
 use crate::collapse::kit::events::{CommonWeight, event_unit};
-use crate::collapse::{Listener, Options, Value, ValueSelection, ValueTotal};
+use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::input::Kept;
 use crate::weight::Weight;
@@ -167,8 +167,8 @@ impl<'o> SampleStream<'o> {
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.samples.clear();
         batch.first = self.handed_out;
-        if let Some(Listener(tell)) = self.options.progress {
-            tell(self.records.progress());
+        if let Some(listener) = &self.options.progress {
+            listener.tell(self.records.progress());
         }
         while batch.samples.len() < BATCH && self.ended_part.is_none() {
             let Some(record) = self.records.next_record()? else {

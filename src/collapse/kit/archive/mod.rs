@@ -67,7 +67,11 @@ impl Members {
                 loop {
                     match shared.archive.read(&mut rest).map_err(failed)? {
                         0 => break,
-                        read => self.meter.as_ref().map_or(Ok(()), |meter| meter.count(read)).map_err(|e| e.or_at(at))?,
+                        read => self
+                            .meter
+                            .as_ref()
+                            .map_or(Ok(()), |meter| meter.count(read))
+                            .map_err(|e| e.or_at(at))?,
                     }
                 }
             }
@@ -78,7 +82,11 @@ impl Members {
         let member: String =
             String::from_utf8_lossy(&member).chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         let name = format!("{}/{member}", self.name);
-        let input = Input::member(name.into(), Box::new(Member { shared: self.shared.clone(), number }), self.meter.clone())?;
+        let input = Input::member(
+            name.into(),
+            Box::new(Member { shared: self.shared.clone(), number }),
+            self.meter.clone(),
+        )?;
         Ok(Some((member, input)))
     }
 }
