@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use flate2::{Compression, write::GzEncoder};
 
 use super::exchange::encoding::{bytes, number_field};
-use super::exchange::facts::{FRAMES_COMMENT, comments, nanos, value_type};
+use super::exchange::facts::{FRAMES_COMMENT, comments, in_smallest, nanos, value_type};
 use super::exchange::pprof::field;
 use super::exchange::{self, Tables};
 use super::format::takes;
@@ -25,7 +25,7 @@ use super::{Format, Settings};
 use crate::bytes::push_varint;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Interner, Known, Visitor, WalkSummary, Weights};
-use crate::profile::Profile;
+use crate::profile::{Facts, Profile};
 use crate::weight::Weight;
 
 /// The format.
@@ -46,6 +46,8 @@ struct Pprof<'a> {
     target: &'a mut dyn Target,
     gzip: GzEncoder<Vec<u8>>,
     columns: Columns,
+    /// The number that weights are multiplied by: fractions of a second become whole nanoseconds.
+    factor: Weight,
     /// The texts that are no names; they come first.
     texts: Vec<String>,
     path: Path,
@@ -62,6 +64,7 @@ impl<'a> Pprof<'a> {
             target,
             gzip: gzip(),
             columns: Columns::One,
+            factor: Weight::ONE,
             texts: Vec::new(),
             path: Path::default(),
             message: Vec::new(),
@@ -83,6 +86,12 @@ impl<'a> Pprof<'a> {
         Ok(())
     }
 
+    /// The facts in the unit that is written, and the number of those in theirs.
+    fn scaled(&self, facts: &Facts) -> Result<(Facts, Weight)> {
+        let smallest = if self.settings.is_scaled() { None } else { in_smallest(facts)? };
+        Ok(smallest.unwrap_or_else(|| (facts.clone(), Weight::ONE)))
+    }
+
     fn text(&mut self, text: &str) -> u64 {
         let known = self.texts.iter().position(|known| known == text);
         known.unwrap_or_else(|| {
@@ -93,7 +102,7 @@ impl<'a> Pprof<'a> {
 
     /// A value as the format holds it.
     fn value(&self, weight: Weight) -> Result<u64> {
-        let shown = self.settings.shown(weight)?;
+        let shown = self.settings.shown(weight)?.checked_mul(self.factor)?;
         match shown.in_steps(0).ok().and_then(|whole| i64::try_from(whole).ok()) {
             Some(whole) => Ok(whole as u64),
             None => {
@@ -122,7 +131,9 @@ impl Visitor for Pprof<'_> {
         // The first text has to be empty.
         self.text("");
         self.text(FRAMES_COMMENT);
-        let (kind, unit) = value_type(known.facts);
+        let (facts, factor) = self.scaled(known.facts)?;
+        self.factor = factor;
+        let (kind, unit) = value_type(&facts);
         let kinds = if known.columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
         for kind in &kinds {
             let (kind, unit) = (self.text(kind), self.text(unit));
@@ -197,13 +208,13 @@ impl Writer for Pprof<'_> {
             return Ok(Finished::default());
         }
         let path = std::mem::take(&mut self.path);
-        let facts = &summary.facts;
+        let (facts, _) = self.scaled(&summary.facts)?;
         let comments: Vec<u64> = [FRAMES_COMMENT.to_owned()]
             .into_iter()
-            .chain(comments(facts))
+            .chain(comments(&facts))
             .map(|text| self.text(&text))
             .collect();
-        let (kind, unit) = value_type(facts);
+        let (kind, unit) = value_type(&facts);
         let period_type = (self.text(kind), self.text(unit));
         let places = ShownPlaces::new(self.settings, &summary.places);
         // The texts are those known so far, the names, and the files and modules of places.

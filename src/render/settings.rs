@@ -224,9 +224,14 @@ impl Settings {
         Ok(shown)
     }
 
+    /// Returns true if the user has chosen the unit of weights, or a factor.
+    pub(super) fn is_scaled(&self) -> bool {
+        self.unit.is_some() || self.factor != Weight::ONE
+    }
+
     /// Returns true if stacks, weights and unit are written as they are.
     pub(super) fn shows_all(&self) -> bool {
-        !self.rewrite.is_needed() && self.unit.is_none() && self.factor == Weight::ONE
+        !self.rewrite.is_needed() && !self.is_scaled()
     }
 
     /// Returns true if [`Settings::facts`] changes any facts.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::profile::{Facts, header};
+use crate::error::Result;
+use crate::profile::{Facts, header, units};
+use crate::weight::Weight;
 
 /// The comment that tells `fg-collapse` that names are frames, to be left as they are.
 pub(in crate::render) const FRAMES_COMMENT: &str = "folded stacks, written by fg-render";
@@ -16,6 +18,20 @@ pub(in crate::render) fn comments(facts: &Facts) -> impl Iterator<Item = String>
             _ => format!("{key}: {value}"),
         },
     )
+}
+
+/// The facts in the smallest unit of their kind, and the number of those in theirs: seconds become nanoseconds, so
+/// that fractions of them are kept. `None` for units that have no smaller one.
+///
+/// # Errors
+/// [`crate::ErrorKind::Overflow`].
+pub(in crate::render) fn in_smallest(facts: &Facts) -> Result<Option<(Facts, Weight)>> {
+    let smallest = facts.unit.as_deref().and_then(units::in_smallest);
+    let Some((unit, factor)) = smallest.filter(|(_, factor)| *factor != Weight::ONE) else { return Ok(None) };
+    let mut facts = facts.clone();
+    facts.unit = Some(unit.to_owned());
+    facts.period = facts.period.map(|period| period.checked_mul(factor)).transpose()?;
+    Ok(Some((facts, factor)))
 }
 
 /// The name of a type of value and its unit, as other writers of the format have them: the name is

@@ -113,6 +113,7 @@ impl<M: Message> Writer for Otlp<'_, M> {
                     columns: self.columns,
                     summary,
                     private: self.settings.private,
+                    is_scaled: self.settings.is_scaled(),
                 };
                 Tables::of_names(&names)?
             }

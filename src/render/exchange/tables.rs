@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::facts::{FRAMES_COMMENT, comments, nanos, value_type};
+use super::facts::{FRAMES_COMMENT, comments, in_smallest, nanos, value_type};
 use super::rounding::Rounding;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, FrameId, Interner, Place, StackTable, WalkSummary, Weights};
@@ -138,11 +138,15 @@ impl Tables {
     /// # Errors
     /// [`crate::ErrorKind::Setting`] for a weight that is not whole.
     pub fn of_names(known: &NamedStacks<'_>) -> Result<Tables> {
-        let NamedStacks { names, stacks, columns, summary, private } = *known;
+        let NamedStacks { names, stacks, columns, summary, private, is_scaled } = *known;
+        let (facts, factor) = match is_scaled {
+            true => (summary.facts.clone(), Weight::ONE),
+            false => in_smallest(&summary.facts)?.unwrap_or_else(|| (summary.facts.clone(), Weight::ONE)),
+        };
         let mut tables = Tables::default();
         tables.texts.key(b"");
-        tables.producer = summary.facts.producer.clone().unwrap_or_default();
-        tables.state(&summary.facts, columns);
+        tables.producer = facts.producer.clone().unwrap_or_default();
+        tables.state(&facts, columns);
         let mut modules = HashMap::new();
         let places = &summary.places;
         let locations: Vec<u32> = names
@@ -155,6 +159,7 @@ impl Tables {
             let stack = tables.stacks.key(stack);
             let before = (columns == Columns::Two).then_some(weights.before);
             for (column, value) in before.into_iter().chain([weights.value]).enumerate() {
+                let value = value.checked_mul(factor)?;
                 if value.decimals() > 0 {
                     let what =
                         format!("OTLP holds whole numbers of 64 bits, and {value} is not one; see --factor");
@@ -254,6 +259,8 @@ pub struct NamedStacks<'a> {
     pub summary: &'a WalkSummary,
     /// Paths are shown without folders.
     pub private: bool,
+    /// The caller has chosen the unit: it stays.
+    pub is_scaled: bool,
 }
 
 /// Fills the tables from a profile.
@@ -326,8 +333,9 @@ impl Filler<'_> {
 
     /// Stacks and their weights, of a recording that has no samples of this kind.
     fn fill_stacks(&mut self, profile: &Profile) -> Result<()> {
-        let facts = &if self.private { profile.facts().private() } else { profile.facts().clone() };
-        self.tables.state(facts, Columns::One);
+        let facts = if self.private { profile.facts().private() } else { profile.facts().clone() };
+        let (facts, factor) = in_smallest(&facts)?.unwrap_or((facts, Weight::ONE));
+        self.tables.state(&facts, Columns::One);
         let labels = self.labels(&[]);
         let ranks = self.table.ranks();
         let mut stacks: Vec<(usize, (&[FrameId], Weights))> = self.table.stacks().enumerate().collect();
@@ -338,7 +346,7 @@ impl Filler<'_> {
         });
         for (_, (stack, weights)) in stacks {
             let stack = self.stack(stack);
-            self.tables.add(stack, labels, 0, weights.value)?;
+            self.tables.add(stack, labels, 0, weights.value.checked_mul(factor)?)?;
         }
         Ok(())
     }
