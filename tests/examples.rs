@@ -11,12 +11,18 @@ use fg_tools::{Profile, Source, Weight};
 mod file_to_picture;
 #[path = "../examples/gate_in_memory.rs"]
 mod gate_in_memory;
+#[path = "../examples/inferno_replaced.rs"]
+mod inferno_replaced;
 #[path = "../examples/instead_of_inferno.rs"]
 mod instead_of_inferno;
 #[path = "../examples/live_counter.rs"]
 mod live_counter;
 #[path = "../examples/samples_in_memory.rs"]
 mod samples_in_memory;
+#[path = "../examples/server_with_limits.rs"]
+mod server_with_limits;
+#[path = "../examples/streaming_filter.rs"]
+mod streaming_filter;
 
 const PERF_SCRIPT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/perf-script/cpp-fp/input.txt.gz");
@@ -105,4 +111,81 @@ fn one_line_replaces_inferno() {
     let mut theirs = Vec::new();
     inferno::flamegraph::from_lines(&mut options, folded.lines(), &mut theirs).unwrap();
     assert!(text(theirs).contains("<title>parse (40 µs, 95.24%)</title>"));
+}
+
+#[test]
+fn a_server_refuses_uploads_that_are_too_large() {
+    use fg_tools::Limits;
+    let answer = |upload: &[u8], limits| {
+        let (status, body) = server_with_limits::answer(upload, limits);
+        (status, text(body))
+    };
+    let (status, picture) = answer(b"main;parse 40\n", Limits::upload());
+    assert!(status == 200 && picture.contains("parse"), "{status} {picture:.300}");
+    assert_eq!(answer(&[0xff; 100], Limits::upload()).0, 415);
+    assert_eq!(answer(b"", Limits::upload()).0, 422);
+    let large = b"main;parse 40\n".repeat(100_000);
+    let (status, message) = answer(&large, Limits::upload().bytes(1 << 20));
+    assert_eq!(
+        (status, message.as_str()),
+        (413, "upload: more than 1 MiB when decompressed, the limit that was set\n")
+    );
+}
+
+#[test]
+fn a_server_answers_over_a_socket() {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let server = std::thread::spawn(move || server_with_limits::serve(listener.accept().unwrap().0));
+    client.write_all(b"POST / HTTP/1.1\r\nContent-Length: 14\r\n\r\nmain;parse 40\n").unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    server.join().unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.0 200 ") && answer.contains("<?xml"), "{answer:.300}");
+}
+
+#[test]
+fn folded_text_is_filtered_as_it_streams_by() {
+    let mut out = Vec::new();
+    let folded = Source::bytes("main;parse;lex 4\nmain;write 2\nmain;parse 1\n");
+    assert_eq!(streaming_filter::filter(folded, "^parse$", &mut out).unwrap(), 2);
+    assert_eq!(text(out), "main;parse;lex 4\nmain;parse 1\n");
+}
+
+#[test]
+fn a_program_moves_from_inferno_as_a_whole() {
+    let perf = "calc 1/1 1.0: 10 cycles:\n\t 401 leaf (/bin/calc)\n\t 402 main (/bin/calc)\n\t 403 _start (/bin/calc)\n\n";
+    let mut picture = Vec::new();
+    inferno_replaced::draw(perf.as_bytes(), &mut picture).unwrap();
+    let picture = text(picture);
+    assert!(picture.contains("<title>main") && picture.contains("<title>leaf"), "{picture:.3000}");
+    assert!(!picture.contains("<title>_start"));
+
+    // What inferno makes of it.
+    use inferno::collapse::{Collapse, perf};
+    let mut theirs = perf::Options::default();
+    theirs.skip_after = vec!["main".into()];
+    let (mut of_inferno, mut ours) = (Vec::new(), Vec::new());
+    perf::Folder::from(theirs).collapse(perf.as_bytes(), &mut of_inferno).unwrap();
+    let mut options = fg_tools::folder::Options::default();
+    options.skip_after = vec!["main".into()];
+    fg_tools::folder::Folder::from(options).collapse(perf.as_bytes(), &mut ours).unwrap();
+    // It counts samples, which weigh ten cycles each here.
+    assert_eq!(text(of_inferno).replace(" 1\n", " 10\n"), text(ours));
+}
+
+#[test]
+fn seconds_with_fractions_are_written_as_nanoseconds() {
+    use fg_tools::render::{Format, Settings, write};
+    let folded = "# unit: s\nmain;parse 0.02\nmain 1.5\n";
+    for name in ["pprof", "otlp"] {
+        let opened = fg_tools::reading::open(&[Source::bytes(folded)], &Default::default()).unwrap();
+        let mut out = Vec::new();
+        write(&opened, vec![(Format::by_name(name).unwrap(), &mut out)], &Settings::default()).unwrap();
+        let back = Profile::from_bytes(out).unwrap();
+        assert_eq!(back.facts().unit.as_deref(), Some("ns"), "{name}");
+        assert_eq!(back.total().unwrap().value, Weight::new(1_520_000_000), "{name}");
+    }
 }
