@@ -131,9 +131,9 @@ fn try_add(
         planned.len(),
         |at| {
             let outcome = read(&planned[at], request, known);
-            if let Some(Listener(tell)) = request.progress {
+            if let Some(listener) = &request.progress {
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                tell(Progress::Files(done as u64, planned.len() as u64));
+                listener.tell(Progress::Files(done as u64, planned.len() as u64));
             }
             outcome
         },
