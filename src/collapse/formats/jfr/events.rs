@@ -57,6 +57,13 @@ impl Amount {
     }
 }
 
+/// Returns true if a field says how many samples an event of this kind stands for: `samples` of async-profiler, `weight`
+/// of Datadog's profiler.
+pub fn counts_samples(kind: &[u8], field: &str) -> bool {
+    field == "samples"
+        || field == "weight" && matches!(kind, b"datadog.ExecutionSample" | b"datadog.MethodSample")
+}
+
 /// The thread of an event, and the labels of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Origin {

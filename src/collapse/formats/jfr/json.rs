@@ -6,10 +6,10 @@
 //!  {"type": {"name": "Orders", …}, "name": "main", …}, "lineNumber": 13, "type": "Interpreted"}, …
 //! ```
 
-use super::events::{Amount, Event, Events, JavaFrame, Origin};
+use super::events::{Amount, Event, Events, JavaFrame, Origin, counts_samples};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -17,7 +17,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "jfr-json",
     producer: "jfr print --json --stack-depth 64",
-    tested: "OpenJDK 17, 25",
+    tested: Tested::Seen("OpenJDK 17, 25"),
     values: "the events: jdk.CPUTimeSample, or else jdk.ExecutionSample, or else the first; …; jdk.ObjectAllocationSample.weight, jdk.JavaMonitorEnter.duration, …",
     unit: "samples; bytes, ns",
 };
@@ -111,7 +111,9 @@ fn values(
             ("javaArguments", Kind::Text) => events.command = json.text()?.as_bytes().to_vec(),
             ("jvmVersion", Kind::Text) => events.version = json.text()?.as_bytes().to_vec(),
             ("state", Kind::Text) => event.origin.state = json.text()?.as_bytes().to_vec(),
-            ("samples", Kind::Number) => event.samples = Some(json.weight()?),
+            (field, Kind::Number) if counts_samples(&event.name, field) => {
+                event.samples = Some(json.weight()?)
+            }
             ("sampledThread" | "eventThread", Kind::Object) => thread(&mut event.origin, json)?,
             ("objectClass" | "monitorClass" | "parkedClass", Kind::Object) => each(json, |json, key| {
                 if key == "name" && json.peek()? == Kind::Text {

@@ -4,6 +4,7 @@
 //! [`events`] is common to all three. A recording is read without a Java virtual machine: [`chunk`] finds its
 //! chunks, [`metadata`] reads the types that each describes, [`layout`] takes values of such types apart,
 //! [`constants`] holds what events refer to, and [`recording`] makes samples of the events.
+//! [`old`] reads the version before all that by itself.
 
 mod chunk;
 mod constants;
@@ -12,6 +13,7 @@ mod events;
 mod json;
 mod layout;
 mod metadata;
+mod old;
 mod recording;
 mod text;
 

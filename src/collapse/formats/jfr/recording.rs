@@ -14,11 +14,12 @@ use std::collections::HashMap;
 use super::chunk::{Chunk, Chunks, Header, MAGIC, RawEvent};
 use super::constants::{Constants, Frame};
 use super::cursor::Text;
-use super::events::{Amount, Events, JavaFrame, KindId, Origin, Paths};
+use super::events::{Amount, Events, JavaFrame, KindId, Origin, Paths, counts_samples};
 use super::layout::{Datum, Layout};
 use super::metadata::{Field, Metadata, TimeUnit};
+use super::old;
 use crate::collapse::kit::forest::Budget;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -27,7 +28,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "jfr",
     producer: "Java's Flight Recorder: java -XX:StartFlightRecording, jcmd PID JFR.dump; async-profiler -o jfr",
-    tested: "OpenJDK 17, 25; async-profiler by its source",
+    tested: Tested::Seen("OpenJDK 17, 25; async-profiler and JDK 7 to 10 by their sources"),
     values: "the events: jdk.CPUTimeSample, or else jdk.ExecutionSample, or else the first; …; jdk.ObjectAllocationSample.weight, jdk.JavaMonitorEnter.duration, …",
     unit: "samples; bytes, ns",
 };
@@ -55,6 +56,9 @@ impl Collapser for Jfr {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
+        if old::is_old(input.head()) {
+            return old::read(input, reading, sink, report);
+        }
         let mut chunks = Chunks::new(input);
         let mut recording = Recording {
             events: Events::new(sink),
@@ -248,7 +252,7 @@ impl Recording<'_> {
                 ("jvmVersion", _) if layout_is_text(&layout) => Meaning::Version,
                 ("lostSamples", _) if number && is_fact => Meaning::LostSamples,
                 ("amount", _) if number && is_fact => Meaning::LostBytes,
-                ("samples", _) if number => Meaning::Samples,
+                (name, _) if number && counts_samples(class.name.as_bytes(), name) => Meaning::Samples,
                 (name, _) if number => match (Amount::of(name), kind) {
                     (Some(amount), Some(kind)) => {
                         let default = if name == "duration" { TimeUnit::Ticks } else { TimeUnit::Nanos(1) };

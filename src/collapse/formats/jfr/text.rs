@@ -15,7 +15,7 @@
 
 use super::events::{Event, Events, JavaFrame, Origin};
 use crate::collapse::kit::text::Text;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::weight::Weight;
@@ -23,7 +23,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "jfr-text",
     producer: "jfr print --events jdk.ExecutionSample --stack-depth 64",
-    tested: "OpenJDK 17, 25",
+    tested: Tested::Seen("OpenJDK 17, 25"),
     values: "the events: jdk.CPUTimeSample, or else jdk.ExecutionSample, or else the first; …",
     unit: "samples",
 };
