@@ -22,7 +22,9 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::json::HeadKeys;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -31,9 +33,9 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "stackprof",
     producer: "stackprof of Ruby: its dumps, stackprof --json; without raw: true stacks are estimates",
-    tested: "stackprof 0.2.21",
-    values: "samples",
-    unit: "samples",
+    tested: Tested::Seen("stackprof 0.2.21"),
+    values: "samples, time of a recording by time",
+    unit: "samples, us",
 };
 
 /// Collapses stackprof's dumps.
@@ -76,6 +78,28 @@ impl Collapser for Stackprof {
             json::read(input, report)?
         };
         dump.collapse(reading, sink, report).map_err(|e| e.or_at(|| place))
+    }
+}
+
+/// The values, and the microseconds that a sample stands for where it is one of time.
+struct Counts {
+    values: Values,
+    interval: Option<u64>,
+}
+
+impl Counts {
+    /// Adds so many samples of a stack.
+    fn add(
+        &mut self,
+        stack: &[FrameId],
+        samples: u64,
+        context: &Context<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        self.values.add_at(0, stack, Weight::from(samples), samples, context, sink)?;
+        let Some(interval) = self.interval else { return Ok(()) };
+        let time = Weight::from(samples).checked_mul(Weight::from(interval))?;
+        self.values.add_at(1, stack, time, samples, context, sink)
     }
 }
 
@@ -161,7 +185,15 @@ impl Dump {
     }
 
     fn collapse(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-        let mut values = Values::single(options, "samples", "samples");
+        let is_timed =
+            matches!(&self.mode[..], b"wall" | b"cpu") && self.interval.is_some_and(|interval| interval > 0);
+        let time = is_timed.then(|| Value::new("time", "us"));
+        let declared = std::iter::once(Value::new("samples", "samples")).chain(time).collect();
+        let mut counts = Counts {
+            values: Values::new(options, declared, 0)?,
+            interval: self.interval.filter(|_| is_timed),
+        };
+        let values = &mut counts;
         let facts = &mut report.facts;
         facts.event = crate::profile::fact(&self.mode);
         facts.producer = Some("stackprof".to_owned());
@@ -174,19 +206,19 @@ impl Dump {
             report.warn(format!("stackprof missed {} samples", self.missed));
         }
         if self.raw.is_empty() {
-            self.estimate(options, &mut values, sink)?;
+            self.estimate(options, values, sink)?;
         } else {
-            let sum = self.stacks(options, &mut values, sink)?;
+            let sum = self.stacks(options, values, sink)?;
             // Its own report of stacks has as few.
             if let Some(stated) = self.samples.filter(|stated| *stated != sum) {
                 report.warn(format!("stackprof counted {stated} samples and kept the stacks of {sum}"));
             }
         }
-        values.finish(report)
+        counts.values.finish(report)
     }
 
     /// Adds the stacks, and returns how many samples they are.
-    fn stacks(&self, options: &Options, values: &mut Values, sink: &mut dyn Sink) -> Result<u64> {
+    fn stacks(&self, options: &Options, values: &mut Counts, sink: &mut dyn Sink) -> Result<u64> {
         let mut frames = HashMap::new();
         let mut names = FrameNames::default();
         let has_lines = self.lines.len() == self.raw.len();
@@ -226,12 +258,12 @@ impl Dump {
                 let mut left = count;
                 for time in times.by_ref().take(more) {
                     let context = Context { time: time.checked_mul(1000), ..Context::UNKNOWN };
-                    values.add_at(0, &stack, Weight::ONE, 1, &context, sink)?;
+                    values.add(&stack, 1, &context, sink)?;
                     left -= 1;
                 }
-                values.add_many(0, &stack, Weight::from(left), left, sink)?;
+                values.add(&stack, left, &Context::UNKNOWN, sink)?;
             } else {
-                values.add_many(0, &stack, Weight::from(count), count, sink)?;
+                values.add(&stack, count, &Context::UNKNOWN, sink)?;
             }
         }
         Ok(sum)
@@ -267,7 +299,7 @@ impl Dump {
     }
 
     /// Adds stacks that are made of who called whom.
-    fn estimate(&self, options: &Options, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
+    fn estimate(&self, options: &Options, values: &mut Counts, sink: &mut dyn Sink) -> Result<()> {
         let mut graph = Graph::default();
         let mut names = FrameNames::default();
         let mut frames = Vec::new();
@@ -286,7 +318,11 @@ impl Dump {
             }
         }
         let (mut forest, nodes) = graph.stacks(&frames)?;
-        forest.samples(&[], nodes, sink, |stack, weight, sink| values.add(0, stack, weight, sink))
+        forest.samples(&[], nodes, sink, |stack, weight, sink| {
+            let time =
+                values.interval.map(|interval| weight.checked_mul(Weight::from(interval))).transpose()?;
+            values.values.sample(stack, &[weight, time.unwrap_or_default()], sink)
+        })
     }
 }
 
@@ -311,6 +347,9 @@ mod tests {
         let (out, report) = collapse_bytes(&Stackprof, &text, &Options::default()).unwrap();
         assert_eq!(out, "Object#main 1\nObject#main;f 4\n");
         assert_eq!((report.facts.rate, report.facts.event.as_deref()), (Some(1000), Some("wall")));
+        let time = crate::collapse::ValueSelection::Named(vec![b"time".to_vec()]);
+        let time = Options { values: time, ..Options::default() };
+        assert_eq!(fold(&Stackprof, &text, &time), "Object#main 1000\nObject#main;f 4000\n");
         let lines = Options { srcline: true, ..Options::default() };
         let expected = "Object#main (a:.rb:2);f (b.rb:5) 4\nObject#main (a:.rb:3) 1\n";
         assert_eq!(fold(&Stackprof, &text, &lines), expected);
