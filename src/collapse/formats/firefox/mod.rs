@@ -37,7 +37,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::times::{duration, nanoseconds};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -47,8 +47,8 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "firefox",
-    producer: "samply, the Firefox Profiler, perf script gecko, Vernier of Ruby",
-    tested: "samply 0.13, Firefox 153",
+    producer: "samply, the Firefox Profiler, the performance tool of Firefox to 63, perf script gecko, Vernier of Ruby",
+    tested: Tested::Seen("samply 0.13, Firefox 153; the performance tool of Firefox 59 to 63 by its source"),
     values: "samples, cpu if it was measured; or size, of allocations",
     unit: "samples or ms, us; bytes",
 };
@@ -71,7 +71,10 @@ impl Collapser for Firefox {
             || keys.has_all(&["threads.stackTable", "threads.samples"])
             || keys.has_all(&["meta.interval", "meta.version", "libs"])
             // Firefox has many libraries, and `meta` only behind them.
-            || keys.has_all(&["libs.breakpadId", "libs.debugPath"]);
+            || keys.has_all(&["libs.breakpadId", "libs.debugPath"])
+            // The performance tool of Firefox to 63 has the profile in an object of its own.
+            || keys.has_all(&["profile.meta", "profile.threads"])
+            || keys.has_all(&["allocations.sites", "allocations.frames", "allocations.timestamps"]);
         if known { Verdict::Yes } else { Verdict::No }
     }
 
@@ -144,6 +147,7 @@ impl Profile {
                         self.read(json, depth + 1)?;
                     }
                 }
+                "profile" if depth == 0 && json.peek()? == Kind::Object => self.read(json, depth + 1)?,
                 _ => json.skip()?,
             }
         }
@@ -444,6 +448,23 @@ mod tests {
             thread("b", r#""stack":[0]"#, "")
         );
         assert_eq!(collapsed(&text, &Options::default()).unwrap(), "a;main 1\na;main;[l] 1\nb;main 1\n");
+    }
+
+    #[test]
+    fn the_performance_tool_of_older_versions_has_the_profile_inside() {
+        let own = format!(",{TABLES}");
+        let profile = format!(
+            r#"{{"meta":{{"version":11,"interval":1}},"libs":[],"threads":[{}]}}"#,
+            thread("a", r#""stack":[2,1,2]"#, &own)
+        );
+        let text = format!(
+            r#"{{"allocations":{{"sites":[],"timestamps":[],"frames":[],"sizes":[]}},"label":"","profile":{profile},"ticks":[],
+            "version":1,"fileType":"Recorded Performance Data"}}"#
+        );
+        assert_eq!(
+            collapsed(&text, &Options::default()).unwrap(),
+            collapsed(&profile, &Options::default()).unwrap()
+        );
     }
 
     #[test]
