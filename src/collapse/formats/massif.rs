@@ -22,8 +22,8 @@ use crate::collapse::kit::text::Text;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
-use crate::error::Result;
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::error::{Error, ErrorKind, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
 use crate::number;
@@ -32,7 +32,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "massif",
     producer: "valgrind --tool=massif; the snapshot of the peak",
-    tested: "valgrind 3.19",
+    tested: Tested::Seen("valgrind 3.19"),
     values: "heap",
     unit: "bytes",
 };
@@ -66,12 +66,15 @@ impl Collapser for Massif {
         let mut in_millis = false;
         // A snapshot ends with its tree, or with the word that it has none.
         let mut complete = true;
+        let mut measured_stacks = false;
         while let Some(line) = lines.next_line()? {
             if let Some(number) = line.strip_prefix(b"snapshot=") {
                 complete = false;
                 snapshot = Tree { number: number.to_vec(), ..Tree::default() };
             } else if let Some(bytes) = line.strip_prefix(b"mem_heap_B=") {
                 snapshot.stated = Weight::parse(bytes);
+            } else if let Some(bytes) = line.strip_prefix(b"mem_stacks_B=") {
+                measured_stacks |= bytes != b"0";
             } else if let Some(kind) = line.strip_prefix(b"heap_tree=") {
                 complete = true;
                 snapshot.is_peak = kind == b"peak";
@@ -94,6 +97,13 @@ impl Collapser for Massif {
             }
         }
         lines.end(report);
+        if measured_stacks && best.weight().is_zero() {
+            let what =
+                "the size of a program's stacks over time, and nothing of a heap, by massif --stacks=yes";
+            let instead =
+                "record what is allocated: valgrind --tool=massif, or --tool=dhat, of a program that does";
+            return Err(Error::new(ErrorKind::KnownUnsupported { what, instead }, lines.place()));
+        }
         let mut values = Values::single(reading, "heap", "bytes");
         best.samples(&mut values, sink)?;
         if let Some(stated) = best.stated.filter(|_| drawn > 0) {
@@ -222,6 +232,14 @@ mod tests {
     #[test]
     fn each_line_has_what_those_below_it_leave() {
         assert_eq!(fold(&Massif, chain(2), &Options::default()), "[no stack] 1\nf 1\nf;f 1\n");
+    }
+
+    #[test]
+    fn sizes_of_stacks_without_a_heap_are_named() {
+        let text = "desc: --stacks=yes\ncmd: x\ntime_unit: i\n#-----------\nsnapshot=0\n#-----------\ntime=0\n\
+            mem_heap_B=0\nmem_heap_extra_B=0\nmem_stacks_B=3264\nheap_tree=detailed\nn0: 0 (heap allocation functions)\n";
+        let error = collapse_bytes(&Massif, text, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("not read here: the size of a program's stacks"), "{error}");
     }
 
     #[test]
