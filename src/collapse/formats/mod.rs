@@ -70,6 +70,7 @@ formats! {
     gperftools: heap_text::Jemalloc, heap_text::Tcmalloc, Gperftools;
     jstack: Jstack;
     javacore: Javacore;
+    hprof: Hprof;
     jfr: Jfr, JfrText, JfrJson;
     async_profiler: AsyncProfiler;
     lightweight_java_profiler: LightweightJavaProfiler;
@@ -96,6 +97,7 @@ formats! {
     fg_json: FgJson;
     speedscope: Speedscope;
     firefox: Firefox;
+    gprof2dot_json: Gprof2dotJson;
     json_trees: flamebearer::Flamebearer, d3::D3FlameGraph;
     rocprof: Rocprof;
     nsight: Nsight;
