@@ -9,6 +9,14 @@ pub fn is_empty(head: &[u8]) -> bool {
     head.len() >= 512 && head.iter().all(|b| *b == 0)
 }
 
+/// Returns whether it is a recording of Windows: buffers of a size that is a multiple of a kilobyte, the first of which
+/// holds the header of the log (`WMI_BUFFER_HEADER` and `SYSTEM_TRACE_HEADER` of `evntrace.h`).
+pub fn is_etl(head: &[u8]) -> bool {
+    let (Some(size), Some(event)) = (head.first_chunk::<4>(), head.get(72..76)) else { return false };
+    let size = u32::from_le_bytes(*size);
+    size > 0 && size.is_multiple_of(1024) && matches!(event, [2, 0, 1 | 2, 0xc0])
+}
+
 /// Returns whether it is a picture in SVG.
 pub fn is_svg(head: &[u8]) -> bool {
     let start = head.trim_ascii_start();

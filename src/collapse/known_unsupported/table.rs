@@ -1,7 +1,9 @@
 //! The files that profilers write and that are not read here.
 
 use super::Sign::{All, Any, Holds, Magic, Rule, Shows, Starts};
-use super::rules::{is_empty, is_luajit_report, is_page, is_perf_trace, is_perf_without_addresses, is_svg};
+use super::rules::{
+    is_empty, is_etl, is_luajit_report, is_page, is_perf_trace, is_perf_without_addresses, is_svg,
+};
 use super::{KnownUnsupported, START};
 use crate::collapse::kit::folded_detection::{declares_metrics, is_numbered};
 
@@ -255,6 +257,43 @@ pub const TABLE: &[KnownUnsupported] = &[
             Starts(&[b"\x0a"]),
             Shows(64, &[b"\x12\x09/host:CPU", b"/host:metadata", b"\x12\x0d/device:"]),
         ]),
+    },
+    KnownUnsupported {
+        what: "a recording of Event Tracing for Windows",
+        instead: "let its own tools print the stacks: xperf -i FILE -a dumper, or wpaexporter",
+        sign: Rule(is_etl),
+    },
+    KnownUnsupported {
+        what: "a recording of .NET Core 2 and its PerfView",
+        instead: "record with dotnet-trace collect, which writes .nettrace",
+        sign: Magic(&[b"\x14\0\0\0!FastSerialization.1"]),
+    },
+    KnownUnsupported {
+        what: "the events of an ETW recording as PerfView prints them",
+        instead: "give the stacks: PerfView's flame graph or File > Save as speedscope.json",
+        sign: All(&[
+            Shows(START, &[b"<EventData", b"<Events>"]),
+            Shows(START, &[b"<Event MSec=", b"<Event MSec= "]),
+        ]),
+    },
+    KnownUnsupported {
+        what: "a profile of sysprof 1.0, in XML",
+        instead: "record with sysprof 3 or later: sysprof-cli FILE",
+        sign: All(&[
+            Starts(&[b"<profile>", b"<profile "]),
+            Shows(START, &[b"<size>"]),
+            Shows(START, &[b"<objects>"]),
+        ]),
+    },
+    KnownUnsupported {
+        what: "a call graph of VTune or axe, which has no stacks",
+        instead: "give the stacks: vtune -report callstacks -call-stack-mode all",
+        sign: Shows(START, &[b"Index   % CPU Time:Total  CPU Time:Self"]),
+    },
+    KnownUnsupported {
+        what: "a profile of Sentry's Cocoa SDK before version 8, with times of its own",
+        instead: "record with a newer SDK, whose profiles are in version 1 of Sentry's format",
+        sign: All(&[Starts(&[b"{"]), Holds(&[b"\"sampled_profile\":"])]),
     },
     KnownUnsupported {
         what: "a program or a core, and no recording",

@@ -78,6 +78,11 @@ fn what_others_write_is_known_by_its_first_bytes() {
         (b"\xd4\xc3\xb2\xa1\x02\0", "network packets"),
         (&[0; 512], "nothing but zeros"),
         (b"<table style='hyphens: auto' class='xdebug-trace' dir='ltr'>", "xdebug"),
+        (b"\x14\0\0\0!FastSerialization.1\x05", ".NET Core 2"),
+        (b"<EventData>\n<Process>\n</Process>\n<Events>\n <Event MSec= \"1\"", "as PerfView prints"),
+        (b"<profile>\n    <size>8267</size>\n    <call_tree>1</call_tree>\n    <objects>\n", "sysprof 1.0"),
+        (b"Index   % CPU Time:Total  CPU Time:Self  CPU Time:Children  Name\n", "axe"),
+        (b"{\"debug_meta\":{},\"sampled_profile\":{\"samples\":[", "Sentry's Cocoa"),
         (b"<!DOCTYPE html>\n<html>", "page"),
     ] {
         let known = recognise(head).map(|foreign| foreign.what);
@@ -93,6 +98,13 @@ fn what_others_write_is_known_by_its_first_bytes() {
     ] {
         assert!(recognise(head).is_none(), "{head:?}");
     }
+}
+
+#[test]
+fn buffers_of_windows_are_known_by_their_headers() {
+    let etl = [&[0, 0, 1, 0][..], &[0; 68], &[2, 0, 2, 0xc0], &[0; 20]].concat();
+    assert!(recognise(&etl).is_some_and(|known| known.what.contains("Event Tracing for Windows")));
+    assert!(recognise(&[&[1, 0, 1, 0], &etl[4..]].concat()).is_none());
 }
 
 #[test]
