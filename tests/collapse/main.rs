@@ -6,6 +6,7 @@ mod facts;
 #[path = "../common/feed.rs"]
 mod feed;
 mod fixtures;
+mod flamegraph;
 mod folder;
 mod jfr;
 mod jfr_writer;
