@@ -88,8 +88,11 @@ impl Collapse {
         let read = folder::read(&found.recordings, &request);
         progress::end();
         let read = read?;
-        for reject in found.errors.iter().chain(&read.rejects) {
-            say(Self::NAME, reject);
+        for (reject, others) in by_reason(found.errors.iter().chain(&read.rejects)) {
+            match others {
+                0 => say(Self::NAME, reject),
+                others => say(Self::NAME, format_args!("{reject}; {others} more like it")),
+            }
         }
         if !self.quiet {
             self.describe(&read.sums.report);
@@ -259,6 +262,20 @@ impl Collapse {
 }
 
 /// Writes the sums as folded text, and returns the number of stacks.
+/// The errors; of those that several files have for the same reason the first, with the number of the others.
+fn by_reason<'e>(errors: impl Iterator<Item = &'e Error>) -> Vec<(&'e Error, usize)> {
+    let mut found: Vec<(&Error, usize)> = Vec::new();
+    for error in errors {
+        let is_setting = matches!(error.kind(), ErrorKind::Setting { .. });
+        let reason = error.kind().to_string();
+        match found.iter_mut().find(|(first, _)| is_setting && first.kind().to_string() == reason) {
+            Some((_, others)) => *others += 1,
+            None => found.push((error, 0)),
+        }
+    }
+    found
+}
+
 fn write(sums: &Merged, has_header: bool, out: &mut dyn Write) -> crate::Result<usize> {
     if has_header {
         out.write_all(header::write(&sums.report.facts).as_bytes()).map_err(Error::from)?;
