@@ -106,6 +106,7 @@ impl From<ReadingArgs> for Options {
             (false, false) => ValueSelection::Named(bytes(args.value)),
         };
         Options {
+            always_rooted: false,
             pid: args.pid,
             tid: args.tid,
             kernel: args.kernel || args.all,

@@ -14,10 +14,10 @@ use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::{head_lines, is_folded};
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
 };
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, NotUnderstood, parse_line, settle_columns};
+use crate::folded::{Columns, FrameId, NotUnderstood, parse_line, sanitize_frame, settle_columns};
 use crate::input::{Input, Source, lines};
 use crate::number;
 use crate::profile::header::{self, HeaderReader};
@@ -26,7 +26,7 @@ use crate::profile::{Facts, TIME, read_time, value_in};
 const INFO: FormatInfo = FormatInfo {
     name: "folded",
     producer: "bcc profile -f, async-profiler, rbspy, heaptrack_print -F, google-pprof --collapsed, ourselves",
-    tested: "bcc 0.26, rbspy 0.55, heaptrack 1.4, gperftools 2.10",
+    tested: Tested::Seen("bcc 0.26, rbspy 0.55, heaptrack 1.4, gperftools 2.10"),
     values: "-",
     unit: "what `# unit:` says",
 };
@@ -73,6 +73,7 @@ impl Collapser for Folded {
         let labels = if sink.wants().contexts { first.labels.clone() } else { Vec::new() };
         let is_timed = labels.iter().any(|key| key == TIME);
         let threads = if labels.is_empty() { reading.threads } else { 1 };
+        let root = reading.always_rooted.then(|| root_of(&first));
         let new = || FoldedLines {
             labels: labels.clone(),
             zero: first.time_zero.map_or(0, |zero| zero.as_nanos() as u64),
@@ -80,6 +81,7 @@ impl Collapser for Folded {
             columns,
             count: reading.count.then(|| (SampleCount::default(), first.clone())),
             unit: first.unit.clone(),
+            root: root.clone(),
             ids: Vec::new(),
             total: ValueTotal { kept: true, ..ValueTotal::default() },
             header: None,
@@ -125,6 +127,17 @@ pub(crate) fn settle(
     report.add_value(Value { name, unit }, total)
 }
 
+/// The root frame of the value of a text with this header.
+fn root_of(facts: &Facts) -> Vec<u8> {
+    let value = Value {
+        name: facts.event.clone().unwrap_or_default().into_bytes(),
+        unit: facts.unit.clone().map(Cow::Owned),
+    };
+    let mut name = Vec::new();
+    sanitize_frame(value.root(), &mut name);
+    name
+}
+
 /// Reads the lines of one thread.
 struct FoldedLines {
     /// The labels that the header declares, if they are wanted as contexts.
@@ -137,6 +150,8 @@ struct FoldedLines {
     count: Option<(SampleCount, Facts)>,
     /// The unit that the first header states.
     unit: Option<String>,
+    /// The root frame of the value, with [`Options::always_rooted`](crate::collapse::Options::always_rooted).
+    root: Option<Vec<u8>>,
     ids: Vec<FrameId>,
     total: ValueTotal,
     /// The header being read, and those that were.
@@ -155,6 +170,7 @@ impl LineParser for FoldedLines {
             None => parsed.weights,
         };
         self.ids.clear();
+        self.ids.extend(self.root.as_ref().map(|root| sink.frame(root)));
         self.ids.extend(parsed.stack.split(|&b| b == b';').map(|frame| sink.frame(frame)));
         self.total.add(weights.value)?;
         if self.labels.is_empty() {

@@ -9,12 +9,38 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// The programs that write it: `perf script`.
     pub producer: &'static str,
-    /// The versions whose recordings it was tested with: `perf 6.1`.
-    pub tested: &'static str,
+    /// The recordings, or else the description, that it is read by.
+    pub tested: Tested,
     /// The values for `--value`, the default first: `time, cpu, memory`.
     pub values: &'static str,
     /// The units of the values, in their order: `us, us, bytes`.
     pub unit: &'static str,
+}
+
+/// The evidence that a format is read right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// Real recordings of these versions were read: `perf 6.1`.
+    Seen(&'static str),
+    /// No recording was at hand: it is read by this documentation, schema or source.
+    ByDescription(&'static str),
+}
+
+impl Tested {
+    /// `recordings` or `its description`.
+    pub fn evidence(self) -> &'static str {
+        match self {
+            Tested::Seen(_) => "recordings",
+            Tested::ByDescription(_) => "its description",
+        }
+    }
+
+    /// The versions, or the description.
+    pub fn versions(self) -> &'static str {
+        match self {
+            Tested::Seen(versions) | Tested::ByDescription(versions) => versions,
+        }
+    }
 }
 
 /// The times and labels that a format's samples may have: see [`Context`](crate::profile::Context).
@@ -48,32 +74,36 @@ pub fn context_table(formats: &[&dyn Collapser]) -> String {
     out
 }
 
-const COLUMNS: [&str; 5] = ["name", "written by", "tested with", "values", "unit"];
+/// The number of columns.
+const WIDTH: usize = 6;
+
+const COLUMNS: [&str; WIDTH] = ["name", "written by", "known from", "versions", "values", "unit"];
 
 impl FormatInfo {
-    fn cells(&self) -> [&'static str; 5] {
-        [self.name, self.producer, self.tested, self.values, self.unit]
+    fn cells(&self) -> [&'static str; WIDTH] {
+        [self.name, self.producer, self.tested.evidence(), self.tested.versions(), self.values, self.unit]
     }
 }
 
 /// The formats as a table for people, one line each, or as a table of Markdown.
 pub fn table(formats: &[&dyn Collapser], markdown: bool) -> String {
-    let rows: Vec<[&str; 5]> = formats.iter().map(|format| format.info().cells()).collect();
+    let rows: Vec<[&str; WIDTH]> = formats.iter().map(|format| format.info().cells()).collect();
     let mut out = String::new();
     if markdown {
-        let line =
-            |cells: [&str; 5]| format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        let line = |cells: [&str; WIDTH]| {
+            format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+        };
         out += &line(COLUMNS);
-        out += &line(["---"; 5]);
+        out += &line(["---"; WIDTH]);
         rows.iter().for_each(|[name, rest @ ..]| {
-            let [producer, tested, values, unit] = *rest;
-            out += &line([&format!("`{name}`"), producer, tested, values, unit]);
+            let [producer, evidence, versions, values, unit] = *rest;
+            out += &line([&format!("`{name}`"), producer, evidence, versions, values, unit]);
         });
         return out;
     }
-    let all: Vec<[&str; 5]> = [COLUMNS].into_iter().chain(rows).collect();
+    let all: Vec<[&str; WIDTH]> = [COLUMNS].into_iter().chain(rows).collect();
     let width = |at: usize| all.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width);
+    let widths: [usize; WIDTH] = std::array::from_fn(width);
     for row in all {
         let cells: Vec<String> =
             row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();

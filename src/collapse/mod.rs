@@ -31,7 +31,7 @@ use crate::profile::scaled::Scaled;
 use crate::weight::Weight;
 
 pub use crate::profile::{Context, Sink};
-pub use format_info::{ContextInfo, FormatInfo};
+pub use format_info::{ContextInfo, FormatInfo, Tested};
 #[cfg(feature = "perf-data")]
 pub use formats::perf_data;
 pub use kit::clean_symbol;
@@ -195,6 +195,7 @@ fn collapse_within(
     options: &Options,
     sink: &mut dyn Sink,
 ) -> Result<Report> {
+    let options = &*one_of(sources.len(), options);
     let mut report = Report::default();
     let mut again = Vec::new();
     collapse_all(sources, format, options, sink, &mut report, Some(&mut again))?;
@@ -213,6 +214,14 @@ fn collapse_within(
     #[cfg(feature = "perf-data")]
     options.report_servers(&mut report);
     Ok(report)
+}
+
+/// The options of a reading of so many inputs.
+fn one_of(inputs: usize, options: &Options) -> Cow<'_, Options> {
+    if inputs < 2 || options.values != ValueSelection::All || options.always_rooted {
+        return Cow::Borrowed(options);
+    }
+    Cow::Owned(Options { always_rooted: true, ..options.clone() })
 }
 
 /// A source that may be read once more.
@@ -276,6 +285,7 @@ pub(crate) fn collapse_for_sum(
     sink: &mut dyn Sink,
     first_value: Option<Vec<u8>>,
 ) -> Result<Report> {
+    let options = &*one_of(usize::MAX, options);
     let reading = Reading { options, first_value, is_one_of_several: true };
     let meter = Meter::new(options.limits);
     let source = &source.clone().metered(meter);
@@ -340,6 +350,12 @@ fn collapse_input(
     #[cfg(feature = "collapse")]
     if sink.wants().contexts && report.facts.clock.is_none() {
         report.facts.clock = format.contexts().clock.map(str::to_owned);
+    }
+    if let Tested::ByDescription(description) = format.info().tested {
+        report.note(format!(
+            "{} is read by its description alone ({description}): no recording was at hand to test it with",
+            format.name()
+        ));
     }
     report.details.insert(0, format!("{name}: read as {}", format.name()));
     Ok(report)

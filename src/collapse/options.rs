@@ -42,6 +42,9 @@ pub struct Options {
     pub skip_after: Vec<Vec<u8>>,
     /// The values of the recording to keep: perf's events, pprof's sample types.
     pub values: ValueSelection,
+    /// With [`ValueSelection::All`], an input of one value has it as a root frame too: it is one of several inputs, whose
+    /// units may differ.
+    pub always_rooted: bool,
     /// Name the thread in a root frame; `None` does as the producer's own tools do.
     pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.

@@ -126,6 +126,29 @@ fn files_that_cannot_be_read_are_named_and_left_out() {
 }
 
 #[test]
+fn files_of_another_unit_are_one_message() {
+    let root = tempfile::tempdir().unwrap();
+    let bytes = "# unit: bytes\nmain 100\n";
+    write(
+        root.path(),
+        &[
+            ("a.folded", "# unit: ns\nmain 3\n"),
+            ("b.folded", bytes),
+            ("c.folded", bytes),
+            ("d.folded", bytes),
+        ],
+    );
+    let out = run(root.path(), &["--no-header"]);
+    let says = text(&out.stderr);
+    let start = "fg-collapse: b.folded: weights in bytes cannot be added to weights in ns; ";
+    assert!(says.starts_with(start) && says.contains("; 2 more like it\n"), "{says}");
+    assert_eq!(says.lines().count(), 2, "{says}");
+    // With all values each unit is below its own root.
+    let out = run(root.path(), &["--no-header", "--all-values"]);
+    assert_eq!(text(&out.stdout), "bytes;main 300\nns;main 3\n");
+}
+
+#[test]
 fn the_path_gives_labels() {
     let root = tempfile::tempdir().unwrap();
     write(

@@ -2,6 +2,10 @@
 
 use std::process::{Command, Output, Stdio};
 
+use fg_tools::collapse::{Options, ValueSelection, collapse};
+use fg_tools::folded::StackTable;
+use fg_tools::input::Source;
+
 use super::feed::{feed, text};
 
 fn run(args: &[&str], input: &[u8]) -> Output {
@@ -229,4 +233,16 @@ fn several_recordings_without_samples_of_the_default_are_of_another_value() {
     let all = run(&["-r", &root], b"");
     let named = format!("fg-collapse: 2 of 3 files have no samples: {root}/a, {root}/b\n");
     assert!(text(&all.stderr).contains(&named), "{all:?}");
+}
+
+#[test]
+fn all_values_of_several_inputs_are_below_roots() {
+    let all = Options { values: ValueSelection::All, ..Options::default() };
+    let sources = ["# unit: ns\nmain;x 7\n", "# unit: bytes\n# event: heap\nmain;x 1000\n"]
+        .map(|text| Source::bytes(text.as_bytes().to_vec()));
+    let mut table = StackTable::default();
+    collapse(&sources, None, &all, &mut table).unwrap();
+    let mut out = Vec::new();
+    table.write(&mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "heap;main;x 1000\nns;main;x 7\n");
 }

@@ -13,7 +13,9 @@ mod unpacked;
 use self::programs::Programs;
 use crate::collapse::formats::very_sleepy;
 use crate::collapse::kit::archive::{Members, is_packed};
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict, collapse_input};
+use crate::collapse::{
+    Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict, collapse_input,
+};
 use crate::error::{Error, ErrorKind, Position, Result, some_of};
 use crate::input::Input;
 use crate::profile::Facts;
@@ -25,7 +27,7 @@ pub const NAME: &str = "archive";
 const INFO: FormatInfo = FormatInfo {
     name: NAME,
     producer: "zip, tar: archives of recordings in any of these formats",
-    tested: "Info-ZIP 3.0, GNU tar 1.34, Python's zipfile and tarfile",
+    tested: Tested::Seen("Info-ZIP 3.0, GNU tar 1.34, Python's zipfile and tarfile"),
     values: "the recordings'",
     unit: "the recordings'",
 };

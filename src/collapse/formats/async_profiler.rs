@@ -21,7 +21,7 @@ use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::input::{Input, lines};
 use crate::number;
@@ -30,7 +30,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "async-profiler",
     producer: "async-profiler's report: asprof without -f, -o traces",
-    tested: "reports of async-profiler 1.8 and 2.9",
+    tested: Tested::Seen("reports of async-profiler 1.8 and 2.9"),
     values: "time, calls, bytes or the like; samples",
     unit: "ns, calls, bytes, samples",
 };

@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -25,7 +25,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "cachegrind",
     producer: "valgrind --tool=cachegrind",
-    tested: "valgrind 3.19",
+    tested: Tested::Seen("valgrind 3.19"),
     values: "the events, the first is the default: Ir, I1mr, …",
     unit: "instructions, events",
 };

@@ -24,7 +24,7 @@ use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::text::{Text, split_digits};
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
@@ -36,7 +36,9 @@ const INFO: FormatInfo = FormatInfo {
     name: "callgrind",
     producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy --format callgrind, ruby-prof, pyprof2calltree; \
                stacks are estimates",
-    tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55, ruby-prof 1.4, pyprof2calltree 1.4",
+    tested: Tested::Seen(
+        "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55, ruby-prof 1.4, pyprof2calltree 1.4",
+    ),
     values: "the events, the first is the default: Ir, …",
     unit: "as the events say: instructions, bytes, ns, …",
 };

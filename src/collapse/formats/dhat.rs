@@ -15,7 +15,7 @@ use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "dhat",
     producer: "valgrind --tool=dhat, the Rust crate dhat",
-    tested: "valgrind 3.19, dhat 0.3",
+    tested: Tested::Seen("valgrind 3.19, dhat 0.3"),
     values: "total-bytes, total-blocks, peak-bytes, peak-blocks, end-bytes, end-blocks, read-bytes, written-bytes; \
              ad hoc: total-units, total-events",
     unit: "bytes, blocks, bytes, blocks, bytes, blocks, bytes, bytes; units, events",

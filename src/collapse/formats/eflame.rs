@@ -10,7 +10,7 @@
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -19,7 +19,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "eflame",
     producer: "eflame of Erlang and Elixir: stacks.out",
-    tested: "eflame by its source",
+    tested: Tested::ByDescription("eflame by its source"),
     values: "samples",
     unit: "samples",
 };

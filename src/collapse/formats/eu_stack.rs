@@ -17,7 +17,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -25,7 +25,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "eu-stack",
     producer: "eu-stack, once or in a loop",
-    tested: "elfutils 0.188",
+    tested: Tested::Seen("elfutils 0.188"),
     values: "samples",
     unit: "samples",
 };

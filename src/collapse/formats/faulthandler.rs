@@ -19,7 +19,7 @@ use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::number;
@@ -28,7 +28,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "faulthandler",
     producer: "Python's faulthandler",
-    tested: "CPython 3.6 to 3.13",
+    tested: Tested::Seen("CPython 3.6 to 3.13"),
     values: "samples",
     unit: "samples",
 };

@@ -18,8 +18,8 @@ use crate::collapse::kit::base64;
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueSelection, ValueTotal,
-    Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueSelection,
+    ValueTotal, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Kind, Place, Weights, sanitize_frame};
@@ -30,7 +30,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "fg-html",
     producer: "fg-render --format html",
-    tested: "this version",
+    tested: Tested::Seen("this version"),
     values: "those of the page",
     unit: "what the page says",
 };

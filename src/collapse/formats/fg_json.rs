@@ -14,7 +14,9 @@
 
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::sample_count::SampleCount;
-use crate::collapse::{Collapser, Context, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict};
+use crate::collapse::{
+    Collapser, Context, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, sanitize_frame};
 use crate::input::Input;
@@ -25,7 +27,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "fg-json",
     producer: "fg-render --format json",
-    tested: "ourselves",
+    tested: Tested::Seen("ourselves"),
     values: "-",
     unit: "what `unit` says",
 };

@@ -17,7 +17,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -26,7 +26,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "gdb",
     producer: "gdb's `thread apply all bt`, `bt full`, `bt`",
-    tested: "gdb 13.1",
+    tested: Tested::Seen("gdb 13.1"),
     values: "samples",
     unit: "samples",
 };

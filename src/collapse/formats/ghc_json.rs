@@ -15,7 +15,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "ghc-json",
     producer: "a GHC program with +RTS -pj",
-    tested: "GHC 9.0",
+    tested: Tested::Seen("GHC 9.0"),
     values: "ticks, bytes, entries",
     unit: "ticks, bytes, entries",
 };

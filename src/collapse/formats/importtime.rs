@@ -12,7 +12,7 @@
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, sanitize_frame};
 use crate::input::{Input, lines};
@@ -21,7 +21,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "importtime",
     producer: "python3 -X importtime",
-    tested: "Python 3.7, 3.11, 3.13",
+    tested: Tested::Seen("Python 3.7, 3.11, 3.13"),
     values: "import",
     unit: "us",
 };

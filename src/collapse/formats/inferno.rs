@@ -22,7 +22,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::{split_digits, split_first, split_last};
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Tested, Verdict};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::{Input, MAX_RECORD, lines};
@@ -53,7 +53,7 @@ pub static DTRACE: Inferno = Inferno {
     about: &FormatInfo {
         name: "dtrace",
         producer: "dtrace -n 'profile-99 { @[ustack()] = count(); }'",
-        tested: "documented output",
+        tested: Tested::ByDescription("documented output"),
         values: "-",
         unit: "-",
     },
@@ -72,7 +72,7 @@ pub static SAMPLE: Inferno = Inferno {
     about: &FormatInfo {
         name: "apple-sample",
         producer: "sample of macOS, spindump",
-        tested: "documented output, report version 7",
+        tested: Tested::ByDescription("documented output, report version 7"),
         values: "samples",
         unit: "samples",
     },
@@ -100,7 +100,7 @@ pub static VSPROF: Inferno = Inferno {
     about: &FormatInfo {
         name: "vsprof",
         producer: "Visual Studio's profiler, call tree as CSV",
-        tested: "documented output",
+        tested: Tested::ByDescription("documented output"),
         values: "calls",
         unit: "calls",
     },
@@ -121,7 +121,7 @@ pub static GHC_PROF: Inferno = Inferno {
     about: &FormatInfo {
         name: "ghc-prof",
         producer: "a GHC program with +RTS -p, or -P for ticks and bytes",
-        tested: "documented output, GHC 9.0",
+        tested: Tested::ByDescription("documented output, GHC 9.0"),
         values: "time; time, ticks, bytes with -P",
         unit: "0.1%; 0.1%, ticks, bytes",
     },

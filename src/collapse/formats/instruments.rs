@@ -15,7 +15,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "instruments",
     producer: "Instruments of macOS: Edit > Deep Copy of a call tree, pasted into a file",
-    tested: "documented output, as speedscope 1.25 reads it",
+    tested: Tested::ByDescription("documented output, as speedscope 1.25 reads it"),
     values: "time, cycles or size",
     unit: "ms, cycles, bytes",
 };

@@ -19,7 +19,7 @@ use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -29,7 +29,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "java-exceptions",
     producer: "Throwable.printStackTrace, in logs of any kind",
-    tested: "OpenJDK 17",
+    tested: Tested::Seen("OpenJDK 17"),
     values: "exceptions",
     unit: "exceptions",
 };

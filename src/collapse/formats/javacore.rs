@@ -17,7 +17,9 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -27,7 +29,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "javacore",
     producer: "IBM's and Eclipse's OpenJ9: javacore.*.txt of kill -QUIT, jcmd PID Dump.java",
-    tested: "documented output",
+    tested: Tested::ByDescription("documented output"),
     values: "threads, runnable, blocked, waiting",
     unit: "threads",
 };

@@ -15,7 +15,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -25,7 +25,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "lightweight-java-profiler",
     producer: "Lightweight Java Profiler: traces.txt",
-    tested: "documented output",
+    tested: Tested::ByDescription("documented output"),
     values: "samples",
     unit: "samples",
 };

@@ -22,7 +22,7 @@ use parquet::schema::types::Type;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::folded::{FrameId, Place};
@@ -34,7 +34,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "parquet",
     producer: "fg-render --format parquet, DuckDB, Spark, PyArrow",
-    tested: "DuckDB 2.0, PyArrow 26",
+    tested: Tested::Seen("DuckDB 2.0, PyArrow 26"),
     values: "those of `value_type`",
     unit: "what `unit` says",
 };

@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::{Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -26,7 +26,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "phpspy",
     producer: "phpspy",
-    tested: "phpspy by its documentation",
+    tested: Tested::ByDescription("phpspy by its documentation"),
     values: "samples",
     unit: "samples",
 };

@@ -20,7 +20,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::values::ValueTotal;
 use crate::collapse::{
-    Collapser, Context, FormatInfo, Options, Reading, Report, Sink, Value, ValueSelection, Verdict,
+    Collapser, Context, FormatInfo, Options, Reading, Report, Sink, Tested, Value, ValueSelection, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, Weights, sanitize_frame};
@@ -31,7 +31,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "pmcstat",
     producer: "pmcstat -R samples.out -G FILE",
-    tested: "documented output, as speedscope 1.25 reads it",
+    tested: Tested::ByDescription("documented output, as speedscope 1.25 reads it"),
     values: "the events",
     unit: "samples",
 };

@@ -14,7 +14,7 @@ use crate::collapse::kit::names::{NO_STACK, frame_at, python_place};
 use crate::collapse::kit::text::split_digits;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
 };
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Place, parse_line};
@@ -24,7 +24,7 @@ use crate::profile::Facts;
 const INFO: FormatInfo = FormatInfo {
     name: "py-spy",
     producer: "py-spy record -f raw",
-    tested: "py-spy 0.4.3",
+    tested: Tested::Seen("py-spy 0.4.3"),
     values: "samples",
     unit: "samples",
 };

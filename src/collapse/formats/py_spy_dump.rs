@@ -19,7 +19,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK, python_place};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -28,7 +28,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "py-spy-dump",
     producer: "py-spy dump, py-spy dump --json",
-    tested: "py-spy 0.4.3",
+    tested: Tested::Seen("py-spy 0.4.3"),
     values: "threads",
     unit: "threads",
 };

@@ -25,7 +25,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::{date, duration};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -35,7 +35,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "pyinstrument",
     producer: "pyinstrument -r json, -r html",
-    tested: "pyinstrument 3.4 to 5.1, pages of 4.6 and 5.1",
+    tested: Tested::Seen("pyinstrument 3.4 to 5.1, pages of 4.6 and 5.1"),
     values: "time",
     unit: "s",
 };

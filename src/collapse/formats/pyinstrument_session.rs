@@ -15,7 +15,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{date, duration, nanoseconds};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "pyinstrument-session",
     producer: "pyinstrument -r session",
-    tested: "pyinstrument 5.1",
+    tested: Tested::Seen("pyinstrument 5.1"),
     values: "time",
     unit: "s",
 };

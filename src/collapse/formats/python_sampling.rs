@@ -12,7 +12,7 @@ use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
 };
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Weights, parse_line};
@@ -23,7 +23,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "python-sampling",
     producer: "python -m profiling.sampling run --collapsed",
-    tested: "Python 3.15 by its source",
+    tested: Tested::ByDescription("Python 3.15 by its source"),
     values: "samples",
     unit: "samples",
 };

@@ -21,7 +21,9 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::{Input, Reader};
@@ -30,7 +32,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "python-sampling-binary",
     producer: "python -m profiling.sampling run --binary",
-    tested: "Python 3.15 by its source",
+    tested: Tested::ByDescription("Python 3.15 by its source"),
     values: "samples",
     unit: "samples",
 };

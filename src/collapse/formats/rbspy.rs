@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -25,7 +25,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "rbspy-raw",
     producer: "rbspy record --raw-file, rbspy's cache of recordings",
-    tested: "rbspy 0.55",
+    tested: Tested::Seen("rbspy 0.55"),
     values: "samples",
     unit: "samples",
 };

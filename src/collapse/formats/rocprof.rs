@@ -19,7 +19,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::launches::{Launches, Owner, Work};
 use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -29,7 +29,7 @@ use crate::unique::Unique;
 const INFO: FormatInfo = FormatInfo {
     name: "rocprof",
     producer: "AMD's rocprofv3 --output-format json",
-    tested: "rocprofv3 by its source, ROCm 6.2 to 7",
+    tested: Tested::ByDescription("rocprofv3 by its source, ROCm 6.2 to 7"),
     values: "gpu, events: calls and markers on threads",
     unit: "us, us",
 };

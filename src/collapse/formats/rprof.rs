@@ -16,7 +16,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -24,7 +24,7 @@ use crate::number;
 use crate::weight::Weight;
 
 const INFO: FormatInfo =
-    FormatInfo { name: "rprof", producer: "R's Rprof", tested: "R 4.2", values: "time", unit: "us" };
+    FormatInfo { name: "rprof", producer: "R's Rprof", tested: Tested::Seen("R 4.2"), values: "time", unit: "us" };
 
 /// The key of the first line, which its value ends.
 const INTERVAL: &[u8] = b"sample.interval=";

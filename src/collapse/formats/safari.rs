@@ -14,7 +14,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -23,7 +23,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "safari",
     producer: "Safari's Web Inspector: Timelines, Export",
-    tested: "as speedscope 1.25 reads it",
+    tested: Tested::ByDescription("as speedscope 1.25 reads it"),
     values: "time",
     unit: "s",
 };

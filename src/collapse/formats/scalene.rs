@@ -18,7 +18,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{date, duration, nanoseconds};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::FrameId;
@@ -28,7 +28,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "scalene",
     producer: "scalene run --stacks",
-    tested: "Scalene 2.4",
+    tested: Tested::Seen("Scalene 2.4"),
     values: "samples, memory, python-samples",
     unit: "samples, MiB, samples",
 };

@@ -18,7 +18,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -27,7 +27,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "sentry",
     producer: "Sentry's SDKs: profiles in the sample format",
-    tested: "versions 1 and 2 by their documentation",
+    tested: Tested::ByDescription("versions 1 and 2 by their documentation"),
     values: "samples",
     unit: "samples",
 };

@@ -20,7 +20,9 @@ use crate::collapse::kit::protobuf::{Content, Fields};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -30,7 +32,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "simpleperf",
     producer: "simpleperf report-sample --protobuf --show-callchain",
-    tested: "by its source, NDK r27",
+    tested: Tested::ByDescription("by its source, NDK r27"),
     values: "the recording's events",
     unit: "ns for clocks, else the event",
 };

@@ -21,7 +21,7 @@ use crate::collapse::kit::times::{duration, lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
@@ -31,7 +31,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "speedscope",
     producer: "py-spy, austin2speedscope, rbspy, pyinstrument, speedscope: speedscope's JSON",
-    tested: "py-spy 0.4.3, austin2speedscope 2.4, rbspy 0.55, pyinstrument 5.1",
+    tested: Tested::Seen("py-spy 0.4.3, austin2speedscope 2.4, rbspy 0.55, pyinstrument 5.1"),
     values: "time, size, weight, whichever there is",
     unit: "the profile's",
 };

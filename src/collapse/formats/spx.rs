@@ -22,7 +22,9 @@ use crate::collapse::kit::text::{Text, split_digits};
 use crate::collapse::kit::times::{lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Sampled, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -32,7 +34,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "spx",
     producer: "SPX for PHP: the full report, spx-full-*.txt.gz",
-    tested: "SPX 0.4 by its source",
+    tested: Tested::ByDescription("SPX 0.4 by its source"),
     values: "time, calls",
     unit: "us, calls",
 };

@@ -18,7 +18,9 @@ use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -26,7 +28,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "strace",
     producer: "strace -k",
-    tested: "strace 6.1",
+    tested: Tested::Seen("strace 6.1"),
     values: "calls, time with -T",
     unit: "calls, us",
 };

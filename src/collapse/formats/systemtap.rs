@@ -16,7 +16,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_first, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "systemtap",
     producer: "SystemTap's print_stack and print_ubacktrace, a count below",
-    tested: "by its documentation only",
+    tested: Tested::ByDescription("by its documentation only"),
     values: "-",
     // The unit is up to the script.
     unit: "-",

@@ -14,7 +14,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{split_first, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::Input;
@@ -23,7 +23,7 @@ use crate::number;
 const INFO: FormatInfo = FormatInfo {
     name: "tracing-flame",
     producer: "tracing-flame of Rust: tracing.folded",
-    tested: "tracing-flame 0.2",
+    tested: Tested::Seen("tracing-flame 0.2"),
     values: "time",
     unit: "ns",
 };

@@ -28,7 +28,9 @@ use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -39,7 +41,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "very-sleepy",
     producer: "Very Sleepy: .sleepy",
-    tested: "Very Sleepy 0.82 to 0.91 by its source",
+    tested: Tested::ByDescription("Very Sleepy 0.82 to 0.91 by its source"),
     values: "time",
     unit: "s",
 };

@@ -15,7 +15,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "vtune",
     producer: "vtune -report top-down -report-knob show-issues=false -format csv",
-    tested: "documented output",
+    tested: Tested::ByDescription("documented output"),
     values: "time; Allocation Size, Allocations, … of memory-consumption",
     unit: "ms; bytes, -",
 };

@@ -19,7 +19,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, ValueTotal, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -29,7 +29,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "wall-clock-profiler",
     producer: "wallClockProfiler",
-    tested: "wallClockProfiler by its source",
+    tested: Tested::ByDescription("wallClockProfiler by its source"),
     values: "samples",
     unit: "samples",
 };

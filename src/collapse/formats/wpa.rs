@@ -15,7 +15,7 @@ use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
@@ -25,7 +25,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "wpa",
     producer: "wpaexporter of Windows Performance Analyzer: a CSV with a column Stack",
-    tested: "documented output",
+    tested: Tested::ByDescription("documented output"),
     values: "samples, time if there is a column of weights in ms",
     unit: "samples, ms",
 };

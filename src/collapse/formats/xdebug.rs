@@ -25,7 +25,9 @@ use crate::collapse::kit::text::{Text, split_first, split_last};
 use crate::collapse::kit::times::{duration, lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -35,7 +37,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "xdebug",
     producer: "xdebug's function traces, formats 0 and 1",
-    tested: "xdebug 3.2 with PHP 8.2",
+    tested: Tested::Seen("xdebug 3.2 with PHP 8.2"),
     values: "time, calls",
     unit: "us, calls",
 };

@@ -18,7 +18,9 @@ use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+};
 use crate::error::Result;
 use crate::folded::Place;
 use crate::input::{Input, lines};
@@ -28,7 +30,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "xperf",
     producer: "xperf -i trace.etl -symbols -o FILE -a dumper -stacktimeshifting",
-    tested: "documented output",
+    tested: Tested::ByDescription("documented output"),
     values: "samples",
     unit: "samples",
 };

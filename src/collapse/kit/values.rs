@@ -78,6 +78,15 @@ impl Value {
         Value { name: name.into(), unit: Some(unit.into()) }
     }
 
+    /// The name of its root frame: its own, or that of its unit.
+    pub(crate) fn root(&self) -> &[u8] {
+        match (&self.name[..], &self.unit) {
+            ([], Some(unit)) => unit.as_bytes(),
+            ([], None) => b"[unknown]",
+            (name, _) => name,
+        }
+    }
+
     /// A value in a unit as its producer wrote it: `nanoseconds` is `ns`.
     pub fn with_producers_unit(name: impl Into<Vec<u8>>, unit: &str) -> Value {
         let name = name.into();
@@ -155,6 +164,8 @@ pub struct Values {
     columns: Vec<Column>,
     /// True if all are kept, each below its own root.
     all: bool,
+    /// True if there is a root even of an only value.
+    rooted: bool,
     count: bool,
     scratch: Vec<FrameId>,
 }
@@ -238,8 +249,8 @@ impl Values {
         });
         Values {
             columns: columns.collect(),
-            // A root frame that is always the same tells nothing.
             all: options.values == ValueSelection::All,
+            rooted: options.always_rooted,
             count: options.count,
             scratch: Vec::new(),
         }
@@ -323,7 +334,8 @@ impl Values {
         (context, duration): (&Context<'_>, u64),
         sink: &mut dyn Sink,
     ) -> Result<()> {
-        let several = self.columns.len() > 1;
+        // A root frame that is always the same tells nothing.
+        let several = self.columns.len() > 1 || self.rooted;
         let column = &mut self.columns[at];
         if weight.is_zero() {
             return Ok(());
@@ -339,7 +351,7 @@ impl Values {
         }
         let root = *column.root.get_or_insert_with(|| {
             let mut name = Vec::new();
-            sanitize_frame(&column.value.name, &mut name);
+            sanitize_frame(column.value.root(), &mut name);
             sink.frame(&name)
         });
         self.scratch.clear();

@@ -110,7 +110,9 @@ pub(super) fn has_samples(report: &Report) -> bool {
 }
 
 fn read_anew(recording: &Recording, request: &Request, reading: &ReadOptions, means: &Means) -> Result<Part> {
-    let can_stream = !reading.collapse.count && !reading.samples && recording.source.factor() == Weight::ONE;
+    let keeps_all = reading.collapse.values == ValueSelection::All;
+    let can_stream =
+        !(reading.collapse.count || reading.samples || keeps_all) && recording.source.factor() == Weight::ONE;
     let (source, is_folded) = match reading.format.as_deref() {
         _ if !can_stream => (recording.source.clone(), false),
         Some(format) => (recording.source.clone(), format == registry::FOLDED),

@@ -27,7 +27,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
@@ -38,7 +38,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "art",
     producer: "Android's method traces: Debug.startMethodTracing, am profile, Android Studio; .trace",
-    tested: "versions 1 to 3, by what other readers say",
+    tested: Tested::ByDescription("versions 1 to 3, by what other readers say"),
     values: "wall, cpu, whichever clocks there are",
     unit: "us, us",
 };

@@ -20,7 +20,9 @@ use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{NO_STACK, frame_at};
 use crate::collapse::kit::times::{duration, nanoseconds};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
@@ -34,7 +36,7 @@ use std::time::Duration;
 const INFO: FormatInfo = FormatInfo {
     name: "austin",
     producer: "austin 3.x as text, mojo2austin",
-    tested: "austin 3.7, mojo2austin 2.4",
+    tested: Tested::Seen("austin 3.7, mojo2austin 2.4"),
     values: "time, or memory in memory mode; time, cpu, memory in full mode",
     unit: "us, bytes; us, us, bytes",
 };

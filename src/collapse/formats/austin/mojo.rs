@@ -23,7 +23,9 @@ use super::{Clock, Metadata, Mode};
 use crate::collapse::kit::forest::{DEEPEST, MOST};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::{Input, Reader};
@@ -33,7 +35,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "austin-mojo",
     producer: "austin -b, austin 4.x",
-    tested: "austin 3.7, 4.0",
+    tested: Tested::Seen("austin 3.7, 4.0"),
     values: "time, or memory in memory mode; time, cpu, memory in full mode",
     unit: "us, bytes; us, us, bytes",
 };

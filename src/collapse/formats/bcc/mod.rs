@@ -28,7 +28,7 @@ use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines, trim_line_end};
@@ -39,7 +39,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "bcc",
     producer: "bcc's and libbpf-tools' profile, offcputime without -f",
-    tested: "bcc, libbpf-tools 0.26",
+    tested: Tested::Seen("bcc, libbpf-tools 0.26"),
     values: "samples, or offcpu",
     unit: "samples, or us",
 };

@@ -21,7 +21,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -30,7 +30,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "bcc-stackcount",
     producer: "bcc's stackcount without -f",
-    tested: "bcc 0.26",
+    tested: Tested::Seen("bcc 0.26"),
     values: "calls",
     unit: "calls",
 };

@@ -23,14 +23,14 @@ use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines, trim_line_end};
 
 const INFO: FormatInfo = FormatInfo {
     name: "bcc-wakeup",
     producer: "bcc's wakeuptime, offwaketime without -f",
-    tested: "bcc 0.26 by its source",
+    tested: Tested::ByDescription("bcc 0.26 by its source"),
     values: "blocked",
     unit: "us",
 };

@@ -28,7 +28,7 @@ use self::maps::Maps;
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::text::{Text, split_last};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -36,7 +36,7 @@ use crate::weight::Weight;
 const TEXT: FormatInfo = FormatInfo {
     name: "bpftrace",
     producer: "bpftrace: maps of stacks, printed stacks",
-    tested: "bpftrace 0.17",
+    tested: Tested::Seen("bpftrace 0.17"),
     values: "the program's maps: @cpu",
     unit: "-",
 };

@@ -20,7 +20,7 @@ use self::batches::{Batches, Generation};
 use self::goroutines::{COLUMNS, Goroutines};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -30,7 +30,7 @@ use crate::number;
 const INFO: FormatInfo = FormatInfo {
     name: "go-trace",
     producer: "Go 1.22 and later: runtime/trace, go test -trace, /debug/pprof/trace",
-    tested: "Go 1.22, 1.25, 1.27",
+    tested: Tested::Seen("Go 1.22, 1.25, 1.27"),
     values: "cpu if the CPU was profiled, sync, net, syscall, sched, wait, whichever there are",
     unit: "samples, ns",
 };

@@ -24,7 +24,7 @@ use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -35,7 +35,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "heaptrack",
     producer: "heaptrack, heaptrack --raw",
-    tested: "heaptrack 1.4",
+    tested: Tested::Seen("heaptrack 1.4"),
     values: "allocations, temporary, leaked, peak",
     unit: "allocations, allocations, bytes, bytes",
 };

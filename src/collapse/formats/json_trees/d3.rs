@@ -10,7 +10,7 @@ use super::{Node, push};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -18,7 +18,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "d3-flame-graph",
     producer: "d3-flame-graph's JSON",
-    tested: "d3-flame-graph 4.1 by its documentation",
+    tested: Tested::ByDescription("d3-flame-graph 4.1 by its documentation"),
     values: "value",
     unit: "-",
 };

@@ -14,7 +14,7 @@ use super::{Node, push};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::weight::Weight;
@@ -22,7 +22,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "flamebearer",
     producer: "Pyroscope's flamebearer JSON",
-    tested: "Pyroscope by its source",
+    tested: Tested::ByDescription("Pyroscope by its source"),
     values: "the profile's name",
     unit: "the profile's",
 };

@@ -31,7 +31,7 @@ use crate::number;
 mod thread_dump;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -40,7 +40,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "jstack",
     producer: "jstack, jcmd PID Thread.print, jcmd PID Thread.dump_to_file (text, JSON), kill -QUIT",
-    tested: "OpenJDK 17, 25",
+    tested: Tested::Seen("OpenJDK 17, 25"),
     values: "threads, runnable, blocked, waiting",
     unit: "threads",
 };

@@ -27,7 +27,9 @@ use self::heap::{Cost, Heap, Location};
 use self::wire::Wire;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -37,7 +39,7 @@ const MAGIC: &[u8] = b"memray\0";
 const INFO: FormatInfo = FormatInfo {
     name: "memray",
     producer: "memray run, memray.Tracker; --aggregate and --native too",
-    tested: "memray 1.12 to 1.20",
+    tested: Tested::Seen("memray 1.12 to 1.20"),
     values: "peak, leaked, allocated (not aggregated), peak-allocations, leaked-allocations, allocations (not aggregated)",
     unit: "bytes, bytes, bytes, allocations, allocations, allocations",
 };

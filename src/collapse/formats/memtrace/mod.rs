@@ -14,14 +14,14 @@ mod recording;
 
 use self::packets::{MAGIC, Packets};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "memtrace",
     producer: "OCaml's memtrace: .ctf",
-    tested: "memtrace's format 1 to 3 by its source",
+    tested: Tested::ByDescription("memtrace's format 1 to 3 by its source"),
     values: "allocated, live",
     unit: "bytes, bytes",
 };

@@ -14,14 +14,14 @@ mod sqlite;
 
 use self::export::Export;
 use self::sqlite::Database;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "nsight",
     producer: "Nsight Systems: nsys export --type sqlite",
-    tested: "Nsight Systems by its documented schema, 2021.5 to 2025",
+    tested: Tested::ByDescription("Nsight Systems by its documented schema, 2021.5 to 2025"),
     values: "gpu, samples, events: calls and NVTX ranges on threads, whichever there are",
     unit: "us, samples, us",
 };

@@ -27,14 +27,14 @@ use self::load::Loader;
 use self::protobuf::Damage;
 use crate::collapse::kit::json::{HeadKeys, Json};
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "otlp",
     producer: "OpenTelemetry: eBPF profiler, Collector, Pyroscope",
-    tested: "opentelemetry-proto 1.45 (v1development)",
+    tested: Tested::ByDescription("opentelemetry-proto 1.45 (v1development)"),
     values: "the profiles' sample types",
     unit: "the sample type's",
 };

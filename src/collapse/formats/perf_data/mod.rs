@@ -85,7 +85,9 @@ use self::stacks::StackBuilder;
 use self::stitch::{Chains, GROUP, stitch};
 use self::summary::Summary;
 use crate::collapse::kit::events::check_units;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::input::Input;
@@ -112,7 +114,7 @@ pub use crate::bytes::U64s;
 const INFO: FormatInfo = FormatInfo {
     name: "perf-data",
     producer: "perf record",
-    tested: "perf 6.1",
+    tested: Tested::Seen("perf 6.1"),
     values: "the recording's events; offcpu, blocked, runnable, wall; alloc_space, alloc_objects, inuse_space, inuse_objects",
     unit: "ns for clocks, bytes, objects, else the event",
 };

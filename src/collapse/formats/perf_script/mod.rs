@@ -43,14 +43,16 @@ use self::overview::Overview;
 use self::parser::PerfParser;
 use crate::collapse::kit::driver;
 use crate::collapse::kit::events::{CommonWeight, check_units};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, ValueSelection, Verdict};
+use crate::collapse::{
+    Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, ValueSelection, Verdict,
+};
 use crate::error::Result;
 use crate::input::{Input, lines};
 
 const INFO: FormatInfo = FormatInfo {
     name: "perf-script",
     producer: "perf script, simpleperf's report_sample.py",
-    tested: "perf 6.1; simpleperf by its source, NDK r16 to r27",
+    tested: Tested::Seen("perf 6.1; simpleperf by its source, NDK r16 to r27"),
     values: "the recording's events",
     unit: "ns for clocks, else the event",
 };

@@ -24,7 +24,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict,
+    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
 };
 use crate::error::Result;
 use crate::input::Input;
@@ -35,7 +35,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "perf-sched",
     producer: "perf script of sched:sched_switch events (perf sched record), by --format only",
-    tested: "perf 6.1",
+    tested: Tested::Seen("perf 6.1"),
     values: "offcpu, blocked, runnable",
     unit: "ns",
 };

@@ -17,14 +17,14 @@ mod tables;
 use self::packet::{Packet, Packets};
 use self::recording::Recording;
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "perfetto",
     producer: "Perfetto: linux.perf (traced_perf), Chrome's sampling profiler, heapprofd, slices of track events and atrace; .pftrace, .perfetto-trace",
-    tested: "Chromium 148; stacks and atrace by the messages of Perfetto's sources",
+    tested: Tested::Seen("Chromium 148; stacks and atrace by the messages of Perfetto's sources"),
     values: "samples, the counters of stack samples, unreleased, allocated, peak, allocations, events, tracks, whichever there are",
     unit: "samples, the counter's, bytes, bytes, bytes, objects, us, us",
 };

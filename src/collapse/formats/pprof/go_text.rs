@@ -17,7 +17,7 @@ use crate::collapse::kit::driver::{self, RecordParser, last_blank_line};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -27,7 +27,7 @@ use std::sync::Mutex;
 const INFO: FormatInfo = FormatInfo {
     name: "go-text",
     producer: "Go's profiles with debug=1",
-    tested: "Go 1.19",
+    tested: Tested::Seen("Go 1.19"),
     values: "inuse_space, inuse_objects, alloc_space, alloc_objects; delay, contentions; goroutine, …",
     unit: "bytes, objects; cycles, contentions; goroutines, …",
 };

@@ -18,7 +18,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -27,7 +27,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "goroutines",
     producer: "Go's goroutine dumps: debug=2, panics, SIGQUIT",
-    tested: "Go 1.19",
+    tested: Tested::Seen("Go 1.19"),
     values: "goroutines",
     unit: "goroutines",
 };

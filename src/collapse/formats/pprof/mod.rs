@@ -15,14 +15,14 @@ pub mod raw;
 
 use self::decode::read;
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Position, Result};
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "pprof",
     producer: "Go, austin2pprof, any writer of profile.proto",
-    tested: "Go 1.19, austin2pprof 2.4",
+    tested: Tested::Seen("Go 1.19, austin2pprof 2.4"),
     values: "the profile's sample types",
     unit: "the sample type's",
 };

@@ -27,7 +27,9 @@ use crate::collapse::kit::pprof_model::samples::{
     Labels, LocationFrames, Origin, Samples, default_of, note_period,
 };
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -38,7 +40,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "pprof-raw",
     producer: "go tool pprof -raw",
-    tested: "pprof of Go 1.19",
+    tested: Tested::Seen("pprof of Go 1.19"),
     values: "the profile's sample types",
     unit: "the sample type's",
 };

@@ -18,7 +18,7 @@ use self::marshal::{Id, Marshal, Object};
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -28,7 +28,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "pstats",
     producer: "cProfile, profile; yappi, pyinstrument -r pstats (stacks are estimates)",
-    tested: "CPython 2.7, 3.6 to 3.13; yappi 1.7, pyinstrument 5.1",
+    tested: Tested::Seen("CPython 2.7, 3.6 to 3.13; yappi 1.7, pyinstrument 5.1"),
     values: "time",
     unit: "ns",
 };

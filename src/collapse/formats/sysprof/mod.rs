@@ -15,14 +15,14 @@ mod symbols;
 
 use self::frames::{Frames, is_capture};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "sysprof",
     producer: "sysprof, sysprof-cli, GNOME Builder: .syscap",
-    tested: "sysprof 3.46",
+    tested: Tested::Seen("sysprof 3.46"),
     values: "samples, allocated, unreleased, whichever there are",
     unit: "samples, bytes, bytes",
 };

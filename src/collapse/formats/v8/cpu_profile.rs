@@ -26,14 +26,14 @@ use super::head;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "cpuprofile",
     producer: "node, deno and bun --cpu-prof, Chrome DevTools: V8 .cpuprofile",
-    tested: "Node 20, 26, Deno 2.9, Bun 1.4",
+    tested: Tested::Seen("Node 20, 26, Deno 2.9, Bun 1.4"),
     values: "time",
     unit: "us",
 };

@@ -14,7 +14,7 @@ use crate::collapse::kit::forest::{Forest, Node};
 use crate::collapse::kit::json::{HeadKeys, Json, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -23,7 +23,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "heapprofile",
     producer: "node --heap-prof, Chrome DevTools: V8 .heapprofile",
-    tested: "Node 20",
+    tested: Tested::Seen("Node 20"),
     values: "size",
     unit: "bytes",
 };

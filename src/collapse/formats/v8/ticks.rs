@@ -16,7 +16,7 @@ use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind as CodeKind, Place, sanitize_frame};
 use crate::input::Input;
@@ -25,7 +25,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "v8-ticks",
     producer: "node --prof-process --preprocess",
-    tested: "Node 20",
+    tested: Tested::Seen("Node 20"),
     values: "ticks",
     unit: "samples",
 };

@@ -25,7 +25,9 @@ use self::elements::{Element, Elements, Known};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -34,7 +36,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "xctrace",
     producer: "xctrace export --xpath … of a Time Profiler trace",
-    tested: "documented output, Xcode 14",
+    tested: Tested::ByDescription("documented output, Xcode 14"),
     values: "samples, time",
     unit: "samples, ns",
 };

@@ -42,7 +42,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::spans::{Mark, Moment, Span, Spans};
 use crate::collapse::kit::times::date;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::Interner;
 use crate::input::Input;
@@ -52,7 +52,9 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
     producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers, viztracer, clang -ftime-trace, tsc --generateTrace, cmake --profiling-output, go build -debug-trace, uftrace dump --chrome, DevTools of Dart and Flutter: trace events",
-    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, Go 1.19, uftrace 0.13; Hermes, Dart and GPU kernels by the sources",
+    tested: Tested::Seen(
+        "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, Go 1.19, uftrace 0.13; Hermes, Dart and GPU kernels by the sources",
+    ),
     values: "cpu-profile or samples if there are any, events, async, gpu, allocated, gpu-allocated",
     unit: "us, samples, us, us, us, bytes, bytes",
 };
