@@ -380,11 +380,7 @@ impl Input {
     }
 
     /// [`Input::new`] within the limits of a reading.
-    fn metered(
-        name: Arc<str>,
-        reader: Box<dyn Read + Send>,
-        meter: Option<InputMeter>,
-    ) -> Result<Input> {
+    fn metered(name: Arc<str>, reader: Box<dyn Read + Send>, meter: Option<InputMeter>) -> Result<Input> {
         let stored = StoredBytes::default();
         let reader = Box::new(Counted { reader, bytes: stored.clone() });
         let at = || Position::file(name.clone());

@@ -85,7 +85,11 @@ fn lasting_changes_are_named_with_commit_and_function() {
         "{}",
         trend.stdout
     );
-    assert!(lines[1].contains("100 ms → 150 ms") && lines[1].ends_with("(p<0.001 n=14+10)  ci"), "{}", trend.stdout);
+    assert!(
+        lines[1].contains("100 ms → 150 ms") && lines[1].ends_with("(p<0.001 n=14+10)  ci"),
+        "{}",
+        trend.stdout
+    );
     // Only what came after the change is compared with.
     let file = files.put("next.folded", &recording(150_000_000, 40));
     let next = run(&["--history", &history, "--machine", "ci", "--json", &file], "");
