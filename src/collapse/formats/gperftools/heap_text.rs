@@ -25,7 +25,7 @@
 use crate::collapse::kit::maps::Maps;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::number::hex;
@@ -37,7 +37,7 @@ const UNITS: &str = "bytes, objects, bytes, objects";
 const TCMALLOC: FormatInfo = FormatInfo {
     name: "tcmalloc",
     producer: "gperftools' heap profiler",
-    tested: "gperftools 2.10",
+    tested: Tested::Seen("gperftools 2.10"),
     values: VALUES,
     unit: UNITS,
 };
@@ -45,7 +45,7 @@ const TCMALLOC: FormatInfo = FormatInfo {
 const JEMALLOC: FormatInfo = FormatInfo {
     name: "jemalloc",
     producer: "jemalloc's heap profiler",
-    tested: "jemalloc 5.3",
+    tested: Tested::Seen("jemalloc 5.3"),
     values: VALUES,
     unit: UNITS,
 };

@@ -19,7 +19,7 @@ use std::ops::Range;
 use crate::collapse::kit::maps::Maps;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::number::hex;
 pub mod heap_text;
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "gperftools",
     producer: "gperftools' CPU profiler, google-pprof --raw",
-    tested: "gperftools 2.10",
+    tested: Tested::Seen("gperftools 2.10"),
     values: "samples, cpu",
     unit: "samples, us",
 };

@@ -20,14 +20,14 @@ mod recording;
 
 use self::blocks::{MAGIC, Object, Objects};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "nettrace",
     producer: "dotnet-trace collect and collect-linux, .NET's EventPipe, one_collect: .nettrace of version 4 to 6",
-    tested: ".NET Core 3.1, one_collect 0.1.35021, and the format's description",
+    tested: Tested::Seen(".NET Core 3.1, one_collect 0.1.35021, and the format's description"),
     values: "cpu, cswitch and others by their names in version 6; managed, unmanaged, allocated, exceptions, whichever there are",
     unit: "samples, ns, events; samples, samples, bytes, exceptions",
 };
