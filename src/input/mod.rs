@@ -422,6 +422,8 @@ impl Input {
 
     /// The reader behind the head, if it gives what is made just now.
     #[cfg(feature = "perf-data")]
+    // It is called once for a recording.
+    #[allow(clippy::result_large_err)]
     pub(crate) fn into_live(self) -> std::result::Result<Box<dyn Read + Send>, Input> {
         if self.live { Ok(self.rest) } else { Err(self) }
     }
