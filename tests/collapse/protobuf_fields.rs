@@ -166,7 +166,8 @@ fn with(fields: &[Field], place: &[usize], others: Vec<Field>) -> Vec<Field> {
 
 /// The first message of a recording, and a file of one message.
 fn first_message<'p>(format: &str, plain: &'p [u8]) -> (&'p [u8], impl Fn(Vec<u8>) -> Vec<u8>) {
-    let is_counted = format == "otlp";
+    // OTLP as JSON begins with a bracket, and is no message.
+    let is_counted = format == "otlp" && plain.first() == Some(&0);
     let message = match plain.split_first_chunk::<4>() {
         Some((len, rest)) if is_counted => &rest[..u32::from_be_bytes(*len) as usize],
         _ => plain,
