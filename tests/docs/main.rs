@@ -97,7 +97,7 @@ fn blocks_are_of_a_kind_that_is_checked() {
     for page in pages() {
         for block in &page.blocks {
             assert!(
-                ["sh", "console", "text", "json", "rust,no_run"].contains(&&*block.language),
+                ["sh", "console", "text", "json", "yaml", "rust,no_run"].contains(&&*block.language),
                 "{}:{}: a block of {:?}",
                 page.name,
                 block.line,

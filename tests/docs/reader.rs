@@ -87,7 +87,7 @@ int main(int count, char **arguments) {
   struct timespec pause = {0, 20000000};
   if (strstr(arguments[0], \"server\"))
     for (;;) { parse(300000); hash(300000); nanosleep(&pause, 0); }
-  for (int i = 0; i < 20; i++) { parse(1000000); hash(1000000); free(keep(300000)); keep(40000); }
+  for (int i = 0; i < 20; i++) { parse(1000000); hash(1000000); free(keep(300000)); keep(800000); }
   return 0;
 }
 ";

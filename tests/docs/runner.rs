@@ -180,7 +180,10 @@ pub fn run(reader: &Reader, shown: &Shown, may_select_nothing: bool) -> Option<O
         return None;
     }
     // A tool that is installed may not work here; if it does, the command of the page is right or wrong by itself.
-    let broken = tools.iter().find_map(|tool| Some((tool.name, outcome(tool.job?)?)));
+    let crashed = tools.first().filter(|_| output.status.code().is_none_or(|code| code >= 128));
+    let broken = crashed
+        .map(|tool| (tool.name, words(&output)))
+        .or_else(|| tools.iter().find_map(|tool| Some((tool.name, outcome(tool.job?)?))));
     let Some((tool, why)) = broken else {
         panic!(
             "{place}: {}: {}\n{}{said}",
