@@ -35,7 +35,8 @@ fn run(reader: &Reader, shown: &Shown) -> bool {
             assert!(svg.matches("<title>").count() > 2, "{place}: {name} has hardly a frame");
         }
     }
-    let hides = [">", " -o ", "--open", " check", "-p server"].iter().any(|word| text.contains(word));
+    let hides =
+        [">", " -o ", "--open", " check", "-p server", "--commit "].iter().any(|word| text.contains(word));
     assert!(hides || !text.starts_with("fg-") || !output.stdout.is_empty(), "{place}: no result");
     true
 }
