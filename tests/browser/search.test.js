@@ -58,7 +58,7 @@ test("after a zoom the share of the whole stays, and that of the zoomed part is 
   // Below a match everything matches.
   await searchFor(page, "parse");
   await click(page, "tree");
-  assert.equal(await says(page, "matched"), "Matched: 100%");
+  assert.equal(await says(page, "matched"), "Matched: 40.0%, here 100%");
 });
 
 test("where frames are left out, what matches is said to be a least", async () => {
@@ -69,14 +69,14 @@ test("where frames are left out, what matches is said to be a least", async () =
   await click(page, "wide");
   assert.equal(await says(page, "matched"), "Matched: no frame that is drawn");
   await searchFor(page, "wide|alloc");
-  assert.equal(await says(page, "matched"), "Matched: 100%");
+  assert.equal(await says(page, "matched"), "Matched: at least 99.9%, here 100%");
   await page.keyboard.press("r");
   assert.equal(await says(page, "matched"), "Matched: at least 99.9%");
   const whole = await show(draw(folded, "--minwidth", "0"));
   await searchFor(whole, "alloc");
   assert.equal(await says(whole, "matched"), matchedShare(folded, /alloc/i));
   await click(whole, "wide");
-  assert.equal(await says(whole, "matched"), "Matched: 0.4%");
+  assert.equal(await says(whole, "matched"), "Matched: 0.5%, here 0.4%");
 });
 
 test("case is ignored unless there is a capital, or by button, key and address", async () => {

@@ -103,7 +103,7 @@ test("the address keeps zoom and search, and a reload restores them", async () =
   assert.ok(state.has("x") && state.has("y"));
   await reload(page);
   assert.deepEqual(await visible(page), zoomedIntoParse);
-  assert.equal(await says(page, "matched"), "Matched: 25.0%");
+  assert.equal(await says(page, "matched"), "Matched: 20.0%, here 25.0%");
   await page.keyboard.press("0");
   await page.keyboard.press("Escape");
   assert.equal(new URL(page.url()).hash, "");
@@ -127,7 +127,7 @@ test("a link by position works without a path, as query and as fragment", async 
   }
   // A view that came as a query can be left, and stays left.
   const page = await show(path, { query: "?" + place + "&s=lex" });
-  assert.equal(await says(page, "matched"), "Matched: 75.0%");
+  assert.equal(await says(page, "matched"), "Matched: 30.0%, here 75.0%");
   await page.keyboard.press("r");
   await page.keyboard.press("Escape");
   await reload(page);

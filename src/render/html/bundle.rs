@@ -72,7 +72,6 @@ const MODULES: &[&str] = &[
     include_str!("page/list.js"),
     include_str!("page/outline.js"),
     include_str!("page/lanes.js"),
-    include_str!("page/minimap.js"),
     include_str!("page/stage.js"),
     include_str!("page/keys.js"),
     include_str!("page/theme.js"),

@@ -10,7 +10,6 @@ import { showHeader } from "./header.js";
 import { listenToKeys } from "./keys.js";
 import { Lanes } from "./lanes.js";
 import { List } from "./list.js";
-import { Minimap } from "./minimap.js";
 import { Navigation } from "./navigation.js";
 import { Outline } from "./outline.js";
 import { Panels } from "./panels.js";
@@ -48,7 +47,6 @@ export class App {
     this.outline = new Outline(this);
     this.stage = new Stage(this);
     this.lanes = new Lanes(this);
-    this.map = new Minimap(this);
     this.timeline = new Timeline(this);
     this.selection = new Selection(this);
     this.navigation = new Navigation(this);
@@ -165,7 +163,6 @@ export class App {
     this.stage.fit(again);
     this.lanes.show();
     this.#showNothing();
-    this.map.redraw();
     this.navigation.showPath();
   }
 }

@@ -43,6 +43,6 @@ export function detailsPanel({ about, changes, names, numbers, source, whole }) 
     if (side.length) parts.push(make("h2", {}, n === 0 ? "Before" : "After"), list(pairs(side)));
   });
   if (!numbers.exact) parts.push(make("p", {}, "Sums are larger than a browser counts exactly: their last digits are rounded. fg-collapse reads the exact weights from this file."));
-  parts.push(make("p", {}, `The stacks${source ? ", the source lines" : ""} and these details are all that is in this file. Every fg program reads it.`));
+  parts.push(make("p", {}, "Nothing else is in this file. Every fg program reads it."));
   return parts;
 }

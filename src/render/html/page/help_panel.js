@@ -19,11 +19,11 @@ const KEYS = [
   ["s", "names without line numbers, or with them"],
   ["f", "frames in a row that only call one another as one, or all"],
   ["Ctrl and wheel, two fingers", "stretch; dragging or a wheel to the side moves"],
-  ["On the time line", "drag for a range, Shift and drag for one to compare with; wheel zooms, a click on a row chooses it; by keys: arrows, Shift, +, −, 0, d, Escape"],
+  ["On the time line", "drag for a range, with Shift for one to compare; wheel zooms; a click chooses a row; arrows, Shift, +, −, 0, d, Escape"],
   ["?", "this list"],
 ];
 
 export function helpPanel() {
   const keys = make("dl", {}, ...KEYS.flatMap(([key, meaning]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, meaning)]));
-  return [make("h2", {}, "Keys"), keys, make("p", {}, "A click zooms; a second mouse button or a long touch opens a menu.")];
+  return [make("h2", {}, "Keys"), keys];
 }

@@ -29,12 +29,6 @@ export class Lanes {
       name.style.cssText = `top:${top}px;max-height:${rows * ROW}px;width:${Math.max(gutter.left - 16, 40)}px`;
       return name;
     });
-    if (chart?.others) {
-      const last = parts[parts.length - 1];
-      const rest = make("div", {}, `and ${chart.others} more`);
-      rest.style.top = `${(last.top ?? 0) + (last.rows ?? 0) * ROW + 4}px`;
-      lanes.push(rest);
-    }
     this.box.replaceChildren(...lanes);
     if (focused) lanes.find(({ dataset }) => dataset.lane === focused)?.focus({ preventScroll: true });
   }

@@ -33,7 +33,7 @@ function say(text) {
 }
 
 if (typeof DecompressionStream === "undefined") {
-  say("This page needs a newer browser, of 2023 or later. fg-collapse reads the profile back out of it.");
+  say("This page needs a newer browser, of 2023 or later.");
 } else {
   try {
     const [style, body, code] = await Promise.all(["style", "body", "script"].map(async (name) => {

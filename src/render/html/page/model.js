@@ -27,7 +27,7 @@ import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
 /** The pixels between two lanes of a chart. */
 const GAP = 8;
 
-/** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
+/** @typedef {{ back: string, ink: string, dark: boolean }} Theme */
 
 export class Model {
   /** @param {Profile} profile
@@ -52,7 +52,7 @@ export class Model {
     /** The mistake in an expression. */
     this.problem = "";
     /** @type {Theme} */
-    this.theme = { back: "#fff", ink: "#000", run: "#bbb", dark: false };
+    this.theme = { back: "#fff", ink: "#000", dark: false };
     /** @type {Window | null} the window that a gesture has moved to */
     this.moved = null;
     this.minHeight = 0;

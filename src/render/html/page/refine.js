@@ -19,7 +19,6 @@ import { belowMarked, kept } from "./tree.js";
  * @property {string} about
  * @property {string} [value] the only value it takes; others take an expression
  * @property {0 | 1} [keeps] the stacks that it keeps: those with a matching frame, or the others
- * @property {(name: string) => string} [rename] the new name of every frame
  * @property {(tree: Tree, names: Names, marks: Uint8Array) => Steps<Tree>} apply
  */
 
@@ -30,8 +29,8 @@ export const OPERATIONS = [
   { op: "hide", label: "Hide", about: "delete matching frames, keep their weight", apply: hide },
   { op: "show-from", label: "Show from", about: "begin stacks at the first matching frame", keeps: 1, apply: showFrom },
   { op: "recursion", value: "direct", label: "Collapse recursion", about: "merge calls of a function by itself", apply: recursion },
-  { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", rename: withoutTemplates, apply: renaming(withoutTemplates) },
-  { op: "strip", value: "line", label: "Strip lines", about: "f (file.py:12) becomes f (file.py); key s", rename: withoutLine, apply: renaming(withoutLine) },
+  { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", apply: renaming(withoutTemplates) },
+  { op: "strip", value: "line", label: "Strip lines", about: "f (file.py:12) becomes f (file.py); key s", apply: renaming(withoutLine) },
 ];
 
 /** @param {number} wanted
@@ -76,21 +75,16 @@ function recursion(tree, names) {
 /** @param {(name: string) => string} rename
  * @returns {Operation["apply"]} */
 function renaming(rename) {
-  return (tree, names) => changed(tree, names, { renamed: newNames(names, rename) });
+  return (tree, names) => {
+    const renamed = Uint32Array.from(names.texts.keys());
+    for (let id = 0; id < renamed.length; id++) {
+      if (id !== names.all) renamed[id] = names.intern(rename(names.texts[id]), id);
+    }
+    return changed(tree, names, { renamed });
+  };
 }
 
-/** The new name of each name.
- * @param {Names} names
- * @param {(name: string) => string} rename */
-function newNames(names, rename) {
-  const renamed = Uint32Array.from(names.texts.keys());
-  for (let id = 0; id < renamed.length; id++) {
-    if (id !== names.all) renamed[id] = names.intern(rename(names.texts[id]), id);
-  }
-  return renamed;
-}
-
-/** Marks the nodes of a tree whose stacks remain after some steps; null if all do.
+/** Marks the nodes of a tree whose stacks remain after some steps, by the names of the file; null if all do.
  * @param {Tree} tree
  * @param {Names} names
  * @param {Chip[]} chips
@@ -100,11 +94,8 @@ export function* remaining(tree, names, chips) {
   let nodes = null;
   const now = Uint32Array.from(names.texts.keys());
   for (const chip of chips) {
-    const { keeps, rename, op } = operationOf(chip) ?? {};
-    if (rename) {
-      const renamed = newNames(names, rename);
-      for (let id = 0; id < now.length; id++) now[id] = renamed[now[id]];
-    } else if (op === "hide" || keeps !== undefined) {
+    const { keeps, op } = operationOf(chip) ?? {};
+    if (op === "hide" || keeps !== undefined) {
       const found = yield* matching(names, expression(chip.value));
       if (op === "hide") {
         // The whole is never found.

@@ -41,6 +41,5 @@ export function refinePanel(app) {
         app.change({ pools: "all", zoom: [] });
       },
     }, `Merge those of ${app.model.pools.length === 1 ? app.model.pools[0].name : `${app.model.pools.length} pools`}`))] : []),
-    make("p", {}, "Steps are applied one after the other, as fg-filter applies them."),
   ];
 }

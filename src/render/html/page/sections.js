@@ -13,13 +13,17 @@ export async function section(name, decode = fromBase64) {
     const stream = new Blob([decode(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   } catch {
-    throw new Error(`the part "${name}" of this page is damaged; fetch it again, or draw it again`);
+    throw broken(name, "damaged");
   }
 }
 
+/** @param {string} name
+ * @param {string} how */
+const broken = (name, how) => new Error(`the part "${name}" of this page is ${how}; fetch it again, or draw it again`);
+
 /** The error of a page that lacks a section.
  * @param {string} name */
-export const lacking = (name) => new Error(`the part "${name}" of this page is missing; fetch it again, or draw it again`);
+export const lacking = (name) => broken(name, "missing");
 
 /** @param {string} text */
 function fromBase64(text) {

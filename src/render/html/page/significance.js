@@ -120,7 +120,8 @@ export function judgeFunctions({ alpha, minEffect, minSamples }, [n, m], kinds, 
   tests.forEach(({ p: alone, of }, at) => {
     least = Math.min(least, (alone * tests.length) / (tests.length - at));
     for (const [kind, row, points] of of) {
-      p[kind][row] = least;
+      // What is too small to count is not sure of anything that does.
+      p[kind][row] = Math.abs(points) >= minEffect ? least : 1;
       if (least < alpha && Math.abs(points) >= minEffect) significant[kind][row] = 1;
     }
   });

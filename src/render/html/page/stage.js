@@ -83,7 +83,6 @@ export class Stage {
     this.fit();
     // A canvas of another size is black until something is drawn, and this is called just before the screen is.
     this.drawNow();
-    this.app.map.fit();
   }
 
   #showBeginning() {
@@ -143,7 +142,6 @@ export class Stage {
     const { hover, place: selected } = this.app.selection;
     draw(this.app.model, { context, width, height, scroll: this.box.scrollTop, hover, selected });
     this.took = performance.now() - began;
-    this.app.map.redraw();
     this.app.timeline.redraw();
   }
 

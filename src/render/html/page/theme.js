@@ -17,8 +17,8 @@ export class Theme {
     root.dataset.theme = theme;
     root.toggleAttribute("data-dark", dark);
     this.app.model.theme = dark
-      ? { back: "#17181b", ink: "#f2efe9", run: "#5b5f68", dark }
-      : { back: "#fbfaf8", ink: "#191a1e", run: "#c9c5bd", dark };
+      ? { back: "#17181b", ink: "#f2efe9", dark }
+      : { back: "#fbfaf8", ink: "#191a1e", dark };
   }
 
   toggle() {

@@ -29,7 +29,6 @@ const MOST_LANES = 100;
 /**
  * @typedef {object} Chart
  * @property {Lane[]} lanes
- * @property {number} others the number of threads that are not drawn
  * @property {number} start the step at which it begins
  * @property {number} column the steps of a column of pixels
  */
@@ -92,7 +91,7 @@ export function* chartOf(times, whole, names, wanted) {
     });
     lanes.push({ key, label, isThread, isOpen, weight, skip, rows: Math.max(rows, 1), tree: arranged(whole, cut, names.all, range) });
   }
-  return { lanes, others: filled.length - shown.length, start: range[0], column: (range[1] - range[0]) / columns };
+  return { lanes, start: range[0], column: (range[1] - range[0]) / columns };
 }
 
 /** The first depth at which stacks of a lane differ, and the deepest.

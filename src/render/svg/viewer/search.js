@@ -58,7 +58,9 @@ function matchedText() {
     return share ? "at least " + share.toFixed(1) + "%" : "no frame that is drawn";
   };
   // The share of the whole is that of the page and of the programs.
-  return "Matched: " + of(frames[0]) + (view.zoomed.index ? ", here " + of(view.zoomed) : "");
+  const all = of(frames[0]);
+  const here = of(view.zoomed);
+  return "Matched: " + all + (here === all ? "" : ", here " + here);
 }
 
 function showMatched() {
