@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{ArgMatches, Args, Command, FromArgMatches, Parser};
+use clap::Parser;
 
 use super::operations::OperationArgs;
 use super::output::OutputArgs;
@@ -43,6 +43,7 @@ use crate::weight::Weight;
 #[command(
     name = "fg-filter",
     version,
+    mut_arg("count_samples", |count| count.alias(None::<&str>)),
     override_usage = "fg-filter [OPTIONS] PATTERN [FILE]...\n       fg-filter [OPTIONS] -e PATTERN|-f FILE [FILE]...\n       fg-filter [OPTIONS] OPERATION... [FILE]...",
     after_long_help = r"Exit status: 0 if a stack was kept, 1 if none was, 2 on trouble.
 
@@ -52,7 +53,7 @@ UTF-8 has bytes that only `(?-u:.)` matches.
 Examples:
   fg-filter -v cpu_idle out.folded
   fg-filter 'system_call.*sys_(read|write)' out.folded > rw.folded
-  fg-filter -x -F 'std::map<int>' out.folded   # a frame of just this name
+  fg-filter -x --fixed-strings 'std::map<int>' out.folded   # a frame of just this name
   fg-filter -c -e alloc -e free out.folded     # how much, not which
   fg-filter -v cpu_idle perf.data > busy.folded
   fg-filter --focus '^json' --to-unit ms cpu.pb.gz
@@ -92,7 +93,7 @@ pub struct Filter {
     #[arg(short = 's', long, overrides_with = "ignore_case")]
     pub case_sensitive: bool,
     /// Take PATTERN as plain text
-    #[arg(short = 'F', long)]
+    #[arg(short_alias = 'F', long)]
     pub fixed_strings: bool,
     /// Match whole words only
     #[arg(short, long)]
@@ -124,18 +125,18 @@ pub struct Filter {
     /// where the unit is known; -c prints exact ones.
     #[arg(long)]
     pub stats: bool,
-    /// Fail on lines that are no folded stacks
+    /// Fail if a line is not understood
     ///
     /// Without it they are left out, and one message says how many there were.
     #[arg(long)]
     pub strict: bool,
-    /// Read the input as NAME instead of telling the format by content
+    /// Read the input as NAME; by default its content tells the format
     ///
     /// `fg-collapse --list-formats` lists the names; `folded` takes lines as they stand, whatever
     /// they look like.
-    #[arg(long, value_name = "NAME")]
-    pub format: Option<String>,
-    /// Leave out the header and other comments, such as `# unit: ns`
+    #[arg(long, alias = "format", value_name = "NAME")]
+    pub input_format: Option<String>,
+    /// Leave out the header: `# unit: ns` and other comments
     ///
     /// Without it the header is passed on; counts such as `# samples:` are left out when stacks
     /// are dropped or weights are changed.
@@ -157,32 +158,7 @@ pub struct Filter {
     pub generate: GenerateArgs,
     /// Reading options; last, as their heading holds for all that follows.
     #[command(flatten)]
-    pub reading: RecordingArgs,
-}
-
-/// The shared [`ReadingArgs`], but for `--count`, which is another option here:
-/// `--count-samples`.
-#[derive(Clone, Debug, Default)]
-pub struct RecordingArgs(pub ReadingArgs);
-
-impl Args for RecordingArgs {
-    fn augment_args(command: Command) -> Command {
-        ReadingArgs::augment_args(command).mut_arg("count", |count| count.long("count-samples"))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for RecordingArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        ReadingArgs::from_arg_matches(matches).map(RecordingArgs)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)
-    }
+    pub reading: ReadingArgs,
 }
 
 impl Tool for Filter {
@@ -260,9 +236,9 @@ impl Filter {
 
     /// Opens the input: folded text to be streamed, everything else as a profile.
     fn open(&self, sources: &[Source], pipeline: &Pipeline) -> anyhow::Result<Opened> {
-        let reading = self.reading.0.read_options(self.quiet).places(pipeline.needs_places());
+        let reading = self.reading.read_options(self.quiet).places(pipeline.needs_places());
         let mut reading = reading.samples(pipeline.needs_samples()).time_frames(true);
-        reading.format.clone_from(&self.format);
+        reading.format.clone_from(&self.input_format);
         let opened = open(sources, &reading);
         progress::end();
         let opened = opened?;
@@ -276,8 +252,8 @@ impl Filter {
 
     /// Reads the input with everything that formats of exchange hold.
     fn read_whole(&self, sources: &[Source]) -> anyhow::Result<(Profile, Report)> {
-        let mut reading = self.reading.0.read_options(self.quiet).exchange(ExchangeParts::Shown);
-        reading.format.clone_from(&self.format);
+        let mut reading = self.reading.read_options(self.quiet).exchange(ExchangeParts::Shown);
+        reading.format.clone_from(&self.input_format);
         let read = crate::reading::read(sources, &reading);
         progress::end();
         let (profile, report) = read?;
@@ -291,7 +267,7 @@ impl Filter {
             say(Self::NAME, note);
         }
         let left_out = report.values.iter().filter(|(value, total)| {
-            !total.kept && !value.name.is_empty() && total.samples > 0 && self.reading.0.value.is_empty()
+            !total.kept && !value.name.is_empty() && total.samples > 0 && self.reading.value.is_empty()
         });
         let names: Vec<String> = left_out.map(|(value, _)| excerpt(&value.name)).collect();
         if !names.is_empty() {
@@ -494,12 +470,12 @@ mod tests {
     #[test]
     fn default_options_are_the_library_s() {
         let args = Filter::parse_from(["fg-filter", "-c", "x"]);
-        assert!(args.print_counts && !args.reading.0.count);
+        assert!(args.print_counts && !args.reading.count_samples);
         assert_eq!(
-            Options::from(args.reading.0),
+            Options::from(args.reading),
             Options { limits: crate::Limits::NONE, ..Options::default() }
         );
         let args = Filter::parse_from(["fg-filter", "--count-samples", "x"]);
-        assert!(!args.print_counts && args.reading.0.count);
+        assert!(!args.print_counts && args.reading.count_samples);
     }
 }

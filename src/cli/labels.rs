@@ -20,7 +20,7 @@ pub struct LabelArgs {
     pub label: Vec<Label>,
 
     /// Take the numbers of this label as weights: `bytes_req` of perf's kmem:kmalloc
-    #[arg(long, value_name = "KEY", conflicts_with = "count")]
+    #[arg(long, value_name = "KEY", conflicts_with = "count_samples")]
     pub weight_by: Option<String>,
 }
 

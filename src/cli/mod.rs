@@ -10,15 +10,19 @@ pub mod collapse;
 pub mod debuginfod;
 pub mod diff;
 pub mod filter;
+mod hidden;
 pub mod labels;
 pub mod manual;
 pub mod memory;
 pub mod operations;
+#[cfg(test)]
+mod option_names;
 pub mod output;
 pub mod progress;
 pub mod reading;
 #[cfg(all(feature = "record", unix))]
 pub mod record;
+mod renamed;
 pub mod render;
 mod scale;
 #[cfg(target_os = "linux")]
@@ -27,13 +31,14 @@ mod signals;
 mod suggest;
 pub mod terminal;
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, ValueEnum};
+use clap::{ArgMatches, Args, Parser, ValueEnum};
 
 use crate::error::Error;
 use crate::folded::NotUnderstood;
@@ -93,8 +98,15 @@ fn run<T: Tool>() -> anyhow::Result<Exit> {
         return Ok(Exit::Yes);
     }
     let matches = T::command().term_width(HELP_WIDTH).try_get_matches();
-    match matches.and_then(|matches| T::from_arg_matches(&matches)) {
-        Ok(tool) => {
+    let parsed = matches.and_then(|mut matches| {
+        let command = command_words(&matches);
+        T::from_arg_matches_mut(&mut matches).map(|tool| (tool, command))
+    });
+    match parsed {
+        Ok((tool, command)) => {
+            let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+            let own = words.len().saturating_sub(command);
+            renamed::notes(T::NAME, &words[..own]).iter().for_each(|note| say(T::NAME, note));
             #[cfg(target_os = "linux")]
             shrunk::explain(T::NAME);
             tool.run()
@@ -118,6 +130,11 @@ fn run<T: Tool>() -> anyhow::Result<Exit> {
             Ok(Exit::Status(2))
         }
     }
+}
+
+/// The number of words of the command that a program runs, at the end of its own.
+fn command_words(matches: &ArgMatches) -> usize {
+    matches.try_get_raw("command").ok().flatten().map_or(0, |words| words.len())
 }
 
 /// The help that was asked for, laid out.

@@ -5,6 +5,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
+use super::renamed;
 use crate::error::Result;
 use crate::filter::{Case, OPERATIONS, Op, Operation};
 
@@ -37,6 +38,10 @@ fn arg(operation: &'static Operation) -> Arg {
         .long(operation.name)
         .help(operation.about)
         .help_heading(operation.group.heading());
+    let arg = match renamed::old_name_of(operation.name) {
+        Some(old) => arg.alias(old),
+        None => arg,
+    };
     let arg = match operation.details {
         "" => arg,
         details => arg.long_help(format!("{}\n\n{details}", operation.about)),

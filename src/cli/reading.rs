@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 #[cfg(feature = "perf-data")]
 use super::debuginfod::DebuginfodArgs;
@@ -16,28 +16,33 @@ use crate::reading::ReadOptions;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Samples and frames")]
 pub struct ReadingArgs {
-    /// Name the thread in a root frame, and its process: `comm-PID`
-    #[arg(long)]
-    pub pid: bool,
+    /// Add a root frame for each process: `comm-PID`
+    #[arg(long, alias = "pid")]
+    pub per_process: bool,
 
-    /// Name the thread in a root frame, and its numbers: `comm-PID/TID`
-    #[arg(long)]
-    pub tid: bool,
+    /// Add a root frame for each thread: `comm-PID/TID`
+    #[arg(long, alias = "tid")]
+    pub per_thread: bool,
 
-    /// Mark kernel frames with `_[k]`, where perf tells them
-    #[arg(long)]
+    /// Mark frames: those of the kernel with `_[k]`, of just-in-time compiled code with `_[j]`, inlined ones with
+    /// `_[i]`, where the recording tells them; repeatable, or with commas
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub mark: Vec<Mark>,
+
+    /// stackcollapse-perf's name of --mark kernel
+    #[arg(long, hide = true)]
     pub kernel: bool,
 
-    /// Mark frames of just-in-time compiled code with `_[j]`, where perf or V8's ticks tell them
-    #[arg(long)]
+    /// stackcollapse-perf's name of --mark jit
+    #[arg(long, hide = true)]
     pub jit: bool,
 
-    /// Mark inlined frames with `_[i]`, where perf, pprof or Firefox's JSON tell them
-    #[arg(long)]
+    /// stackcollapse-perf's name of --mark inline
+    #[arg(long, hide = true)]
     pub inline: bool,
 
-    /// All marks: --kernel --jit --inline
-    #[arg(long)]
+    /// stackcollapse-perf's name of --mark all
+    #[arg(long, hide = true)]
     pub all: bool,
 
     /// Show the address of frames without a name
@@ -48,12 +53,12 @@ pub struct ReadingArgs {
     #[arg(long)]
     pub srcline: bool,
 
-    /// Leave out inlined functions, which debug information adds to recordings of addresses:
+    /// Leave out inlined functions: those that debug information adds to recordings of addresses,
     /// perf.data, jemalloc, tcmalloc, gperftools
     #[arg(long)]
     pub no_inline: bool,
 
-    /// Look for the programs and libraries of a recording of addresses below DIR, not /
+    /// Look for the programs and libraries below DIR, not /; for recordings of addresses
     #[arg(long, value_name = "DIR")]
     pub symfs: Option<PathBuf>,
 
@@ -64,28 +69,31 @@ pub struct ReadingArgs {
 
     /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable.
     /// Default: the producer's own default, or the one that comes first
-    #[arg(long, value_name = "NAME", visible_alias = "event-filter")]
+    #[arg(long, value_name = "NAME", alias = "event-filter")]
     pub value: Vec<String>,
 
     /// Keep all values, each under a root frame of its name
-    #[arg(long, visible_alias = "all-events", conflicts_with = "value")]
+    #[arg(long, alias = "all-events", conflicts_with = "value")]
     pub all_values: bool,
 
-    /// Name the thread in a root frame, also where the format's own tools do not
-    #[arg(long)]
-    pub threads_as_frames: bool,
+    /// Name threads in root frames, or name none: whatever the format's own tools do
+    #[arg(
+        long, value_name = "yes|no", num_args = 0..=1, require_equals = true, default_missing_value = "yes",
+        value_parser = ["yes", "no"]
+    )]
+    pub threads_as_frames: Option<String>,
 
-    /// Name no threads, also where the format's own tools do
-    #[arg(long, conflicts_with_all = ["threads_as_frames", "pid", "tid"])]
+    /// The old name of --threads-as-frames=no
+    #[arg(long, hide = true, conflicts_with_all = ["threads_as_frames", "per_process", "per_thread"])]
     pub no_threads_as_frames: bool,
 
-    /// Drop what is rootward of perf's frame NAME; repeatable. For other formats: fg-filter --root
+    /// Drop the frames rootward of NAME; in recordings of perf; repeatable. For other formats: fg-filter --rooted-at
     #[arg(long, value_name = "NAME")]
     pub skip_after: Vec<String>,
 
     /// Count samples instead of adding up their weights (perf's periods, austin's microseconds)
-    #[arg(long)]
-    pub count: bool,
+    #[arg(long, alias = "count")]
+    pub count_samples: bool,
 
     /// Give up when more than SIZE of memory is needed (`500M`, `4G`): for files from strangers, which
     /// may be small and hold much
@@ -97,8 +105,20 @@ pub struct ReadingArgs {
     pub threads: usize,
 }
 
+/// The kinds of frames that can be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Mark {
+    Kernel,
+    Jit,
+    Inline,
+    All,
+}
+
 impl From<ReadingArgs> for Options {
     fn from(args: ReadingArgs) -> Options {
+        let marks = |kind: Mark| args.all || args.mark.iter().any(|mark| [kind, Mark::All].contains(mark));
+        let (kernel, jit, inline) = (marks(Mark::Kernel), marks(Mark::Jit), marks(Mark::Inline));
         let bytes = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<Vec<_>>();
         let values = match (args.all_values, args.value.is_empty()) {
             (true, _) => ValueSelection::All,
@@ -107,11 +127,11 @@ impl From<ReadingArgs> for Options {
         };
         Options {
             always_rooted: false,
-            pid: args.pid,
-            tid: args.tid,
-            kernel: args.kernel || args.all,
-            jit: args.jit || args.all,
-            inline: args.inline || args.all,
+            pid: args.per_process,
+            tid: args.per_thread,
+            kernel: args.kernel || kernel,
+            jit: args.jit || jit,
+            inline: args.inline || inline,
             addrs: args.addrs,
             srcline: args.srcline,
             no_inline: args.no_inline,
@@ -122,12 +142,11 @@ impl From<ReadingArgs> for Options {
             just_recorded: false,
             skip_after: bytes(args.skip_after),
             values,
-            threads_as_frames: match (args.threads_as_frames, args.no_threads_as_frames) {
-                (true, _) => Some(true),
-                (_, true) => Some(false),
-                _ => None,
+            threads_as_frames: match args.threads_as_frames.as_deref() {
+                _ if args.no_threads_as_frames => Some(false),
+                chosen => chosen.map(|chosen| chosen == "yes"),
             },
-            count: args.count,
+            count: args.count_samples,
             threads: args.threads,
             // Whoever runs a program ends it; --max-memory is there for the rest.
             limits: Limits::NONE.memory(args.max_memory.map(|most| most as u64)),

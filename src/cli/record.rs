@@ -131,6 +131,9 @@ Examples:
 Arguments: options before COMMAND are fg-record's, all behind it are COMMAND's. A
 program that is called like a subcommand is run by -- check or ./check.
 
+Pictures: what -o draws takes the options of fg-render for pictures too, --title or
+--colors; fg-render --help explains them.
+
 Signals: one Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a
 second Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody
 reads any more is saved as fg-record-PID.folded. Stacks are folded while they come;
@@ -155,7 +158,7 @@ if nothing was recorded, or the profile could not be written where it was wanted
     disable_help_subcommand = true,
     arg_required_else_help = true
 )]
-#[command(mut_arg("colors", |colors| colors.short(None)))]
+#[command(mut_arg("colors", |colors| colors.short_alias(None)))]
 #[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "tid", "all", "generate"]))]
 pub struct Record {
     /// The subcommand.
@@ -194,7 +197,7 @@ pub struct Record {
 /// The subcommands of `fg-record`.
 #[derive(Subcommand, Debug)]
 pub enum Task {
-    /// Put a recording that exists and the files that name its code into one archive
+    /// Pack a recording with the files that name its code
     ///
     /// Takes the programs, libraries, debug information, kernel symbols and maps of generated code that name the
     /// stacks of perf.data, as --bundle does while it records: run it before they change. Says which files are

@@ -1,12 +1,11 @@
-//! The right option in place of a wrong one: another program's, a neighbour's under our name, or one
-//! that is spelled alike.
+//! The right option in place of a wrong one: another program's, or a neighbour's under our name. Those that are
+//! spelled alike are clap's to find.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use crate::printable::printable;
-use crate::spelling::distance;
 
 /// Programs that neighbours' options are taken for.
 const READERS: &[&str] = &["fg-collapse", "fg-filter", "fg-diff", "fg-render"];
@@ -22,8 +21,8 @@ const NEIGHBOURS: &[Neighbour] = &[
     // stackcollapse-perf.pl, and collapsers of other formats.
     (READERS, "--context", "source lines are shown by '--srcline'"),
     (READERS, "--include-tname", "threads are named by '--threads-as-frames'"),
-    (READERS, "--no-include-tname", "threads are left out by '--no-threads-as-frames'"),
-    (READERS, "--include-tid", "threads and their numbers are named by '--tid'"),
+    (READERS, "--no-include-tname", "threads are left out by '--threads-as-frames=no'"),
+    (READERS, "--include-tid", "threads and their numbers are named by '--per-thread'"),
     (READERS, "--shorten-pkgs", "names are shortened by fg-filter --rename 's/([a-z])[a-z]*\\./$1./'"),
     (READERS, "--includeoffset", "offsets are kept; fg-filter --strip offset removes them"),
     (READERS, "--no-modules", "modules are removed by fg-filter --rename 's/^.*`//'"),
@@ -42,11 +41,8 @@ const NEIGHBOURS: &[Neighbour] = &[
     (ALL, "--http", "a page to explore is written by fg-render -o out.html, and shown by --open"),
     (ALL, "--web", "a page to explore is written by fg-render -o out.html, and shown by --open"),
     (ALL, "--output-format", "the format is the output's ending: '-o out.svg'"),
-    (
-        RENDER,
-        "--theme",
-        "pages follow the system, dark or light; '--bgcolors' and '--uicolor' colour a picture",
-    ),
+    (RENDER, "--theme", "pages follow the system, dark or light; '--bgcolors' colours a picture"),
+    (&["fg-render"], "-f", "the format is the output's ending, '-o out.svg', or '--format'"),
     (&["fg-render"], "--svg", "the format is the output's ending: '-o out.svg'"),
     (&["fg-render"], "--html", "the format is the output's ending: '-o out.html'"),
     (&["fg-render"], "--top", "a table is written by '--format top'"),
@@ -70,7 +66,7 @@ const NEIGHBOURS: &[Neighbour] = &[
     (RECORD, "--gil", "py-spy's options go behind '--with py-spy --backend-args'"),
     (RECORD, "--native", "py-spy's options go behind '--with py-spy --backend-args'"),
     (RECORD, "--nonblocking", "py-spy's options go behind '--with py-spy --backend-args'"),
-    (RECORD, "--title-suffix", "a title is given by '--title'"),
+    (RECORD, "--title-suffix", "fg-render --title names the picture of a recording"),
 ];
 
 /// Values of neighbours' options that have another name here.
@@ -91,7 +87,7 @@ const VALUES: &[(&str, &str, &str)] = &[
 ];
 
 /// The programs, and the subcommands that have options of their own.
-fn commands() -> Vec<(String, Command)> {
+pub(super) fn commands() -> Vec<(String, Command)> {
     let mut all = Vec::new();
     let tools = [
         super::collapse::Collapse::command(),
@@ -241,7 +237,7 @@ fn option_advice(error: &Error, program: &str) -> Option<String> {
         let verb = if with.len() == 1 { "has" } else { "have" };
         return Some(format!("{names} {verb} '--{long}'"));
     }
-    nearest(long, program, &commands)
+    None
 }
 
 /// The long name of an option that has a short one in another program, `-f` for instance.
@@ -262,28 +258,6 @@ fn short_advice(option: &str, program: &str, commands: &[(String, Command)]) -> 
     }
     let (name, long) = of_others.first()?;
     Some(format!("{name} has '-{letter}', which is '--{long}'"))
-}
-
-/// The option that is spelled nearly as the wrong one: of the program itself, else of another one, or
-/// of a neighbour.
-fn nearest(long: &str, program: &str, commands: &[(String, Command)]) -> Option<String> {
-    let limit = if long.len() < 6 { 1 } else { 2 };
-    let ours = commands.iter().flat_map(|(of, command)| {
-        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
-        visible.filter_map(|arg| arg.get_long()).map(move |name| {
-            let advice = match of == program {
-                true => format!("a similar option exists: '--{name}'"),
-                false => format!("{of} has '--{name}'"),
-            };
-            (distance(long, name), of != program, advice)
-        })
-    });
-    let theirs = NEIGHBOURS.iter().filter(|(programs, ..)| programs.contains(&program));
-    let theirs = theirs.filter_map(|(_, name, advice)| {
-        Some((distance(long, name.strip_prefix("--")?), true, format!("'{name}' has no equal: {advice}")))
-    });
-    let near = ours.chain(theirs).filter(|(far, ..)| *far <= limit);
-    near.min_by_key(|(far, is_other, _)| (*far, *is_other)).map(|(.., advice)| advice)
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -326,7 +300,7 @@ mod tests {
         let commands = commands();
         for (programs, option, advice) in NEIGHBOURS {
             let quoted = advice.split('\'').skip(1).step_by(2).filter(|part| part.starts_with("--"));
-            for name in quoted.flat_map(|part| part.split(' ')).filter(|word| word.starts_with("--")) {
+            for name in quoted.flat_map(|part| part.split([' ', '='])).filter(|word| word.starts_with("--")) {
                 for program in *programs {
                     let Some((_, command)) = commands.iter().find(|(it, _)| it == program) else { continue };
                     let has = command.get_arguments().any(|arg| arg.get_long() == Some(&name[2..]));

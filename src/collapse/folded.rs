@@ -93,7 +93,7 @@ impl Collapser for Folded {
         if let Some(other) = parts.iter().find(|part| reading.count && part.period != first.period) {
             let found = other.period.map_or_else(|| "none".to_owned(), |period| period.to_string());
             return Err(Error::malformed(
-                "one period in all of the text, to count samples by it; --count each part by itself",
+                "one period in all of the text, to count samples by it; --count-samples each part by itself",
                 found.as_bytes(),
             ));
         }

@@ -5,7 +5,7 @@ use crate::collapse::Collapser;
 /// The description of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatInfo {
-    /// The name that `--format` takes, and that of the folder of its fixtures.
+    /// The name that `--input-format` takes, and that of the folder of its fixtures.
     pub name: &'static str,
     /// The programs that write it: `perf script`.
     pub producer: &'static str,

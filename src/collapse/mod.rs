@@ -64,7 +64,7 @@ pub trait Collapser: Sync {
     /// The format's name, the programs that write it, and the values that it measures.
     fn info(&self) -> &'static FormatInfo;
 
-    /// The format's name, as `--format` takes it: `perf-script`.
+    /// The format's name, as `--input-format` takes it: `perf-script`.
     fn name(&self) -> &'static str {
         self.info().name
     }
@@ -341,7 +341,7 @@ fn collapse_input(
     let name = input.name().clone();
     let (format, hint) = match format {
         Some(format) => (format, ""),
-        None => (format_of(&input)?, "; --format names another"),
+        None => (format_of(&input)?, "; --input-format names another"),
     };
     let mut report = Report::default();
     let collapsed = format.collapse(input, reading, sink, &mut report);

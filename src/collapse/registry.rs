@@ -1,4 +1,4 @@
-//! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
+//! The one list of input formats. `--input-format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
 use super::known_unsupported::{self, KnownUnsupported};

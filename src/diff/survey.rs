@@ -85,7 +85,7 @@ impl Units {
             let (other_side, other) = unlike.copied().unwrap_or((other_side, other));
             let what = format!(
                 "different units cannot be compared: {first} {}, {other} {}; \
-                 --count counts the samples of recordings instead",
+                 --count-samples counts the samples of recordings instead",
                 first_side.name(),
                 other_side.name()
             );

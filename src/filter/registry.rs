@@ -62,7 +62,7 @@ operations! {
     /// Drops stacks with a frame that matches a regular expression.
     ignore(expression) => op::focus::IGNORE;
     /// Keeps stacks whose root matches a regular expression.
-    root(expression) => op::ends::ROOT;
+    rooted_at(expression) => op::ends::ROOT;
     /// Keeps stacks whose leaf matches a regular expression.
     leaf(expression) => op::ends::LEAF;
     /// Keeps stacks in which one frame calls another: `main;...;malloc`.
@@ -78,7 +78,7 @@ operations! {
     /// Keeps what ran in a range of time: `12.4s..18.1s`.
     time(range) => op::labels::TIME_RANGE;
     /// Keeps what has a label with a value: `endpoint=/api`.
-    label(pair) => op::labels::LABEL;
+    with_label(pair) => op::labels::LABEL;
     /// Keeps what has a label with a value that matches a regular expression: `endpoint=^/api`.
     label_re(pair) => op::labels::LABEL_RE;
     /// Removes a label.

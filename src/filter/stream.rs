@@ -253,7 +253,7 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         let of_x = "thread=x;b 1\nthread=x;a 1\nthread=x;b 2\n";
-        assert_eq!(through("label", "thread=x"), of_x);
+        assert_eq!(through("with-label", "thread=x"), of_x);
         assert_eq!(through("focus", "b"), "thread=x;b 1\nthread=y;b 1\nthread=x;b 2\n");
         // What changes names adds up, and sorts.
         assert_eq!(through("drop-label", "thread"), "a 1\nb 4\n");

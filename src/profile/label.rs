@@ -74,7 +74,8 @@ impl Label {
             }
             Some((key, _)) => {
                 let key = excerpt(key.as_bytes());
-                let what = format!("the label {key} takes no value here; fg-filter --label selects by one");
+                let what =
+                    format!("the label {key} takes no value here; fg-filter --with-label selects by one");
                 Err(ErrorKind::Setting { what }.into())
             }
         }

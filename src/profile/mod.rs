@@ -199,7 +199,7 @@ impl Profile {
             (Order::Input | Order::Time, rewrite) => {
                 if self.samples.stacks().any(|(time, ..)| time.is_none()) || self.samples.is_empty() {
                     let what = "the recording does not say when its samples were taken: --flamechart and \
-                                --no-sort need times, or folded text in their order";
+                                --order input need times, or folded text in their order";
                     return Err(ErrorKind::Setting { what: what.into() }.into());
                 }
                 let stacks =

@@ -33,7 +33,7 @@ pub mod takes {
     /// The limits of what counts as a change.
     pub const JUDGE: &[&str] = &["alpha", "min-effect"];
     /// The number of pixels for each of the picture's.
-    pub const SCALE: &[&str] = &["scale"];
+    pub const SCALE: &[&str] = &["pixel-ratio"];
     /// The number of frames from the root.
     pub const DEPTH: &[&str] = &["depth"];
     /// The terminal.
@@ -51,7 +51,7 @@ pub mod takes {
     /// The lines above text.
     pub const HEAD: &[&str] = &["title", "subtitle"];
     /// Threads apart.
-    pub const PER_THREAD: &[&str] = &["per-thread"];
+    pub const PER_THREAD: &[&str] = &["split-threads"];
     /// Each of several files by itself.
     pub const EACH: &[&str] = &["each"];
     /// Times of single samples.

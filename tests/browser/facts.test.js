@@ -96,8 +96,8 @@ test("threads are told by labels, by their own frames, by the producer", async (
     await page.locator("#threads label input").last().check();
     await settled(page);
     const command = (await text(page, "chips")).replace(/Copy$/, "");
-    const label = /--label (\S+)/.exec(command);
-    const selection = label ? ["--label", label[1]] : ["-e", /-e '?(.*?\(;\|\$\))'? out/.exec(command)[1].replaceAll("'\\''", "'")];
+    const label = /--with-label (\S+)/.exec(command);
+    const selection = label ? ["--with-label", label[1]] : ["-e", /-e '?(.*?\(;\|\$\))'? out/.exec(command)[1].replaceAll("'\\''", "'")];
     const kept = /weight (\S+)/.exec(run("fg-filter", folded, "-c", ...selection).toString().split("kept")[1])[1];
     assert.equal(String((await box(page, "all")).weight), kept, command);
     await page.context().close();

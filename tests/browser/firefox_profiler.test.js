@@ -48,7 +48,7 @@ function theirs(thread, session) {
 
 /** The same as fg-filter and fg-render say. */
 function ours(recording, range, thread) {
-  const part = run("fg-filter", "", "--time", range, "--label", `thread=${thread}`, recording);
+  const part = run("fg-filter", "", "--time", range, "--with-label", `thread=${thread}`, recording);
   const table = run("fg-render", part, "--format", "tsv", "--limit", "0").toString();
   const [head, ...rows] = table.trim().split("\n").map((line) => line.split("\t"));
   const [name, self, total] = ["name", "self", "total"].map((column) => head.indexOf(column));

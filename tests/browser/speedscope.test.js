@@ -54,7 +54,7 @@ test("speedscope reads Chrome's trace format", inSpeedscope, async () => {
 test("a range of time weighs in speedscope what fg-filter says", inSpeedscope, async () => {
   const recording = save("perf.txt", twoThreads());
   const range = "1.05s..3.31s";
-  const stacks = run("fg-filter", "", "--time", range, "--label", "thread=worker", "--no-header", recording).toString();
+  const stacks = run("fg-filter", "", "--time", range, "--with-label", "thread=worker", "--no-header", recording).toString();
   const weights = {};
   for (const line of stacks.trim().split("\n")) {
     const [stack, weight] = [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))];
@@ -63,7 +63,7 @@ test("a range of time weighs in speedscope what fg-filter says", inSpeedscope, a
   assert.deepEqual(Object.keys(weights).sort(), ["draw", "parse"]);
   // The same range with its times, as a file that speedscope lays out along them.
   const labelled = run("fg-collapse", "", "--label", "time=2ms", "--label", "thread", recording);
-  const part = run("fg-filter", labelled, "--time", range, "--label", "thread=worker", "--drop-label", "thread");
+  const part = run("fg-filter", labelled, "--time", range, "--with-label", "thread=worker", "--drop-label", "thread");
   const file = run("fg-render", part, "--format", "speedscope");
   const [profile, more] = JSON.parse(file).profiles;
   assert.deepEqual([profile.type, more], ["evented", undefined]);

@@ -77,7 +77,7 @@ pub fn cases() -> Vec<Case> {
                 options: Options::from(arguments.options),
                 args,
                 whole: value("whole").as_deref() == Some("true"),
-                named: arguments.format,
+                named: arguments.input_format,
             });
         }
     }

@@ -72,9 +72,9 @@ fn folders_are_read_as_the_same_files_are() {
     assert!(expected.contains("a;f 20\n") && expected.contains("z 3.5\n"), "{expected}");
     for args in [
         &[][..],
-        &["-n", "1"],
-        &["-n", "3"],
-        &["-n", "16"],
+        &["--threads", "1"],
+        &["--threads", "3"],
+        &["--threads", "16"],
         &["--memory", "1"],
         &[".", "-q"],
         &["5.gz", "x", "y"],
@@ -98,7 +98,7 @@ fn files_that_cannot_be_read_are_named_and_left_out() {
         ],
     );
     for threads in ["1", "4"] {
-        let out = run(root.path(), &["-n", threads, "--no-header"]);
+        let out = run(root.path(), &["--threads", threads, "--no-header"]);
         assert_eq!((out.status.code(), text(&out.stdout)), (Some(1), "main 7\n".into()));
         let says = text(&out.stderr);
         let lines: Vec<&str> = says.lines().collect();
@@ -112,7 +112,7 @@ fn files_that_cannot_be_read_are_named_and_left_out() {
             assert!(line.starts_with(start), "{says}");
         }
         assert_eq!(lines.len(), 5, "{says}");
-        let strict = run(root.path(), &["-n", threads, "--strict", "-o", "out"]);
+        let strict = run(root.path(), &["--threads", threads, "--strict", "-o", "out"]);
         assert_eq!(strict.status.code(), Some(2));
         assert!(text(&strict.stderr).starts_with("fg-collapse: b/notes.txt: not a format"), "{strict:?}");
         assert!(!root.path().join("out").exists());
@@ -236,7 +236,7 @@ fn few_descriptors_are_enough_for_many_files() {
     }
     let mut command = Command::new("sh");
     command
-        .args(["-c", "ulimit -n 64; exec \"$0\" -r -n 4 \"$1\"", env!("CARGO_BIN_EXE_fg-collapse")])
+        .args(["-c", "ulimit -n 64; exec \"$0\" -r --threads 4 \"$1\"", env!("CARGO_BIN_EXE_fg-collapse")])
         .arg(root.path());
     let out = command.output().unwrap();
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));

@@ -146,7 +146,7 @@ fn labels_agree_with_pprof() {
         [("w 0:x", 360_000_000), ("w 1:x", 330_000_000), ("w 2:x", 400_000_000)].map(|(v, n)| (v.into(), n))
     );
     for (value, weight) in &labelled {
-        let part = profile.filter(&[Op::label(format!("worker={value}")).unwrap()]).unwrap();
+        let part = profile.filter(&[Op::with_label(format!("worker={value}")).unwrap()]).unwrap();
         assert_eq!(part.total().unwrap().value, Weight::from(*weight));
     }
     let tagroot = Command::new("go")
@@ -356,7 +356,7 @@ fn counts_and_factors_keep_the_times_of_folded_text() {
         assert!(header.lines().all(|line| line.starts_with("# ")), "{header}");
         stacks.to_owned()
     };
-    assert_eq!(run(&["--count"]), text.replace(" 3", " 1").replace(" 4", " 1"));
+    assert_eq!(run(&["--count-samples"]), text.replace(" 3", " 1").replace(" 4", " 1"));
     assert_eq!(run(&["--scale", "2"]), text.replace(" 3", " 6").replace(" 4", " 8"));
 }
 
@@ -389,11 +389,11 @@ fn samples_of_a_page_are_counted() {
         (collapse, &[], "added.folded"),
     ] {
         std::fs::write(path(to), run(program, arguments, "a.perf")).unwrap();
-        let count = ["--no-header", "--count"];
+        let count = ["--no-header", "--count-samples"];
         assert_eq!(run(collapse, &count, to), run(collapse, &count, "a.perf"), "{to}");
     }
     for options in [&["--no-header"][..], &["--no-header", "--label", "thread"]] {
-        let counted = [options, &["--count"]].concat();
+        let counted = [options, &["--count-samples"]].concat();
         assert_eq!(run(collapse, &counted, "a.html"), run(collapse, &counted, "a.perf"));
         assert_eq!(run(collapse, options, "a.html"), run(collapse, options, "a.perf"));
     }

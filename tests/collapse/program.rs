@@ -66,7 +66,7 @@ fn errors_are_one_line_and_status_2() {
             "standard input: not read here: a log of V8; convert it: ",
         ),
         (&["-f", "prf"], "", "there is no format \"prf\"; is it perf-data, perf-script, perf-sched or "),
-        (&["--format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
+        (&["--input-format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (
             &["--strict"],
             "a;b 1\nno weight\nc 1\n",
@@ -74,7 +74,7 @@ fn errors_are_one_line_and_status_2() {
         ),
         (&["-o", "/nonexistent/x"], "a 1\n", "/nonexistent/x: cannot open: no such file or directory"),
         (
-            &["--format", "folded"],
+            &["--input-format", "folded"],
             "a 1\nb 99999999999999999999999999999999999999\nb 99999999999999999999999999999999999999\n",
             "the weights add up to more than can be held exactly",
         ),
@@ -163,7 +163,7 @@ fn values_are_listed_and_chosen_and_their_unit_is_written() {
     assert!(lines(&[]).starts_with("# unit: ns\n# event: cpu-clock:u\n"), "{}", lines(&[]));
     assert!(lines(&[]).ends_with("\na 3\n"), "{}", lines(&[]));
     assert!(lines(&["--value", "d"]).starts_with("# unit: d\n# event: d\n"));
-    assert!(lines(&["--event-filter", "d", "--count"]).starts_with("# unit: samples\n"));
+    assert!(lines(&["--event-filter", "d", "--count-samples"]).starts_with("# unit: samples\n"));
     assert_eq!(lines(&["--no-header", "--all-values"]), "cpu-clock:u;a 3\nd;b 4\n");
     assert!(!lines(&["--all-values"]).contains("# unit"), "two units are none");
     let out = run(&["--value", "x"], two);
@@ -211,7 +211,7 @@ fn folded_text_keeps_the_facts_of_its_header() {
 #[test]
 fn empty_leaf_is_dropped_in_any_line() {
     for (args, input) in
-        [(&[][..], "main; 19\n"), (&["-f", "folded"], "main; 19\n"), (&[], "main 10\nmain; 9\n")]
+        [(&[][..], "main; 19\n"), (&["--input-format", "folded"], "main; 19\n"), (&[], "main 10\nmain; 9\n")]
     {
         assert_eq!(text(&run(args, input.as_bytes()).stdout), "main 19\n", "{input}");
     }
@@ -432,6 +432,9 @@ fn text_whose_lines_end_in_numbers_is_refused_with_what_to_do() {
             assert!(text(&other.stderr).contains(what), "{other:?}");
         }
     }
-    assert_eq!(text(&run(&["--format", "folded"], b"The year was 1999\n").stdout), "The year was 1999\n");
+    assert_eq!(
+        text(&run(&["--input-format", "folded"], b"The year was 1999\n").stdout),
+        "The year was 1999\n"
+    );
     assert_eq!(text(&run(&[], b"main 12\nidle 30\n").stdout), "idle 30\nmain 12\n");
 }

@@ -106,12 +106,12 @@ fn other_formats_choose_as_well() {
         // From a file; some formats need it to be read a second time.
         let path = folder.path().join(name);
         std::fs::write(&path, input).unwrap();
-        let out = run(&["--no-header", "--format", name, &path.display().to_string()], b"");
+        let out = run(&["--no-header", "--input-format", name, &path.display().to_string()], b"");
         assert_eq!(text(&out.stdout), folded, "{name}: {}", text(&out.stderr));
         assert!(text(&out.stderr).contains(&format!("this is {chosen:?}")), "{name}: {}", text(&out.stderr));
         let file = std::fs::File::open(&path).unwrap();
         let listed = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
-            .args(["--list-values", "--format", name])
+            .args(["--list-values", "--input-format", name])
             .stdin(Stdio::from(file))
             .output()
             .unwrap();

@@ -91,9 +91,9 @@ fn one_format_is_compared_with_another() {
 #[test]
 fn options_say_how_recordings_are_read() {
     let (perf, pprof) = (fixture(PERF), fixture(PPROF));
-    let counted = run(&["--count", "--absolute", &perf, &pprof], "");
+    let counted = run(&["--count-samples", "--absolute", &perf, &pprof], "");
     assert!(counted.stdout.contains("\n# unit: samples\n"), "{:.300}", counted.stdout);
-    let by_thread = run(&["--tid", "--absolute", &perf, &perf], "");
+    let by_thread = run(&["--per-thread", "--absolute", &perf, &perf], "");
     assert!(by_thread.stdout.contains("\ncalc:_two-"), "{:.600}", by_thread.stdout);
     let value = run(&["--value", "nothing", &perf, &pprof], "");
     assert_eq!((value.status, value.stdout.as_str(), value.stderr.lines().count()), (2, "", 1));

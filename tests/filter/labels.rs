@@ -24,7 +24,7 @@ fn operations_on_frames_do_not_see_labels() {
             "time=000000.000s;thread=a;f;main 1\ntime=000000.020s;thread=a;f;main 2\n\
              time=000000.040s;thread=b;g;main 4\n",
         ),
-        (&["--root", "time|thread"], ""),
+        (&["--rooted-at", "time|thread"], ""),
         (&["--focus", "=b"], ""),
         (&["--focus", "g"], "time=000000.040s;thread=b;main;g 4\n"),
         (
@@ -32,7 +32,7 @@ fn operations_on_frames_do_not_see_labels() {
             "time=000000.000s;thread=a;main 1\ntime=000000.020s;thread=a;main 2\n\
              time=000000.040s;thread=b;main 4\n",
         ),
-        (&["--hide", "main", "--label", "thread=b"], "time=000000.040s;thread=b;g 4\n"),
+        (&["--hide", "main", "--with-label", "thread=b"], "time=000000.040s;thread=b;g 4\n"),
     ] {
         let input = feed(Command::new(env!("CARGO_BIN_EXE_fg-filter")).args(arguments), TIMED);
         assert_eq!(text(&input.stdout), format!("{labels}{stacks}"), "{arguments:?}");
@@ -59,13 +59,14 @@ fn what_is_dropped_is_forgotten_by_the_header() {
 #[test]
 fn labels_that_are_not_there_are_an_error() {
     assert!(
-        trouble(&["--label", "endpoint=/api"], TIMED).contains("the stacks have the labels time, thread")
+        trouble(&["--with-label", "endpoint=/api"], TIMED)
+            .contains("the stacks have the labels time, thread")
     );
     assert!(trouble(&["--time", "1s.."], "main 1\n").contains("the stacks have no labels"));
     for wrong in [
         "--time=5s",
         "--time=5s..4s",
-        "--label=x",
+        "--with-label=x",
         "--label-re=x=(",
         "--rename-label=time=x",
         "--drop-label=",

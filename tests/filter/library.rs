@@ -41,7 +41,7 @@ fn a_pipeline_says_what_its_operations_look_at() {
         (pipeline.needs_samples(), pipeline.needs_places())
     };
     assert_eq!(needs(&["--top=1", "--hide=a"]), (false, false));
-    assert_eq!(needs(&["--top=1", "--label=thread=1"]), (true, false));
+    assert_eq!(needs(&["--top=1", "--with-label=thread=1"]), (true, false));
     assert_eq!(needs(&["--drop-label=thread"]), (false, false));
     assert_eq!(needs(&["--hide=a", "--kind=kernel"]), (false, true));
 }

@@ -72,10 +72,10 @@ fn every_option_selects_what_it_says() {
         (&["LEX"], &[]),
         (&["-s", "LEX"], &[]),
         (&["-i", "LEX"], &["42", "0.5"]),
-        (&["-F", "map<int>"], &["0.5"]),
-        (&["-F", "l.x"], &[]),
+        (&["--fixed-strings", "map<int>"], &["0.5"]),
+        (&["--fixed-strings", "l.x"], &[]),
         (&["l.x"], &["42", "0.5"]),
-        (&["-F", "-i", "MAP<INT>"], &["0.5"]),
+        (&["--fixed-strings", "-i", "MAP<INT>"], &["0.5"]),
         (&["-e", "idle", "-e", "read"], &["90", "7"]),
         (&["-w", "rea"], &[]),
         (&["-w", "read"], &["7"]),
@@ -85,7 +85,7 @@ fn every_option_selects_what_it_says() {
         (&["-x", "r.*"], &["7"]),
         (&["-x", "idle|lex"], &["90", "42", "0.5"]),
         (&["-x", "main.*lex"], &[]),
-        (&["-x", "-F", "std::map<int>"], &["0.5"]),
+        (&["-x", "--fixed-strings", "std::map<int>"], &["0.5"]),
         (&["-x", "-v", "lex"], &["1", "90", "7"]),
         (&[""], &all),
         (&["-v", ""], &[]),
@@ -212,7 +212,7 @@ fn lines_not_understood_are_said_once_or_refused() {
     // No line is understood: this is another kind of file.
     let other = "{ a\nb\n";
     assert!(trouble(&["a"], other).contains("standard input: not a format known here"));
-    let said = trouble(&["a", "--format", "folded"], other);
+    let said = trouble(&["a", "--input-format", "folded"], other);
     assert!(said.contains("2 line(s) not understood"), "{said}");
 }
 
@@ -258,7 +258,7 @@ fn patterns_with_mistakes_are_refused_on_one_line() {
     }
     assert!(trouble(&[&"(".repeat(100_000)], PROFILE).len() < 400);
     assert!(trouble(&[&format!("{}a{}", "(?:".repeat(5000), ")*".repeat(5000))], PROFILE).len() < 400);
-    assert_eq!(kept(&["-F", "a("]), [""; 0]);
+    assert_eq!(kept(&["--fixed-strings", "a("]), [""; 0]);
     assert!(trouble(&[], PROFILE).contains("nothing to search for"));
 }
 
@@ -314,7 +314,7 @@ fn hostile_shapes_are_lines_like_others() {
     assert_eq!(filter(&["b"], &long), "b 1\n");
     assert_eq!(filter(&["^main;n+$"], &long), long[..long.len() - 4].to_owned());
     let controls = "a\0b;\x1b[31m 1\n";
-    assert_eq!(filter(&["--format", "folded", "\\x00b;\\x1b"], controls), controls);
+    assert_eq!(filter(&["--input-format", "folded", "\\x00b;\\x1b"], controls), controls);
 }
 
 #[test]
@@ -410,7 +410,7 @@ proptest! {
         let first = ("only".to_owned(), 1);
         let all: Vec<_> = std::iter::once(first).chain(lines).collect();
         let input = format!("only 1\n{input}");
-        let mut arguments = vec!["--format", "folded", "-e", pattern.as_str()];
+        let mut arguments = vec!["--input-format", "folded", "-e", pattern.as_str()];
         if invert {
             arguments.push("-v");
         }

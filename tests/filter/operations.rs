@@ -15,7 +15,7 @@ use super::recordings::corpus;
 
 /// Runs it on folded text: some of the stacks below look like those of other formats.
 fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
-    super::run(&[arguments, &["--format", "folded"]].concat(), input)
+    super::run(&[arguments, &["--input-format", "folded"]].concat(), input)
 }
 
 fn filter(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
@@ -48,8 +48,8 @@ fn case_is_ignored_unless_the_expression_has_a_capital() {
         (&["-s", "alloc"], other),
         (&["-i", "-s", "alloc"], other),
         (&["-s", "-i", "Alloc"], &both),
-        (&["-F", "alloc"], &both),
-        (&["-F", "Alloc"], one),
+        (&["--fixed-strings", "alloc"], &both),
+        (&["--fixed-strings", "Alloc"], one),
         (&["-e", "Alloc", "-e", "nosuch"], one),
         (&[r"\Walloc"], &both),
         (&["--focus", "alloc"], &both),
@@ -115,8 +115,8 @@ fn is_differential(text: &str) -> bool {
 #[test]
 fn operations_are_applied_in_their_order() {
     let input = "a;b;c 1\nx;b 2\n";
-    assert_eq!(filter(&["--hide", "a", "--root", "b"], input), "b;c 1\n");
-    assert_eq!(run(&["--root", "b", "--hide", "a"], input).status.code(), Some(1));
+    assert_eq!(filter(&["--hide", "a", "--rooted-at", "b"], input), "b;c 1\n");
+    assert_eq!(run(&["--rooted-at", "b", "--hide", "a"], input).status.code(), Some(1));
     assert_eq!(filter(&["--reverse", "--depth", "1", "--rename", "s/c/z/"], input), "b 2\nz 1\n");
     assert_eq!(filter(&["--depth", "1", "--rename", "s/c/z/", "--reverse"], input), "a 1\nx 2\n");
     let input = "a 1\nb 2\nc 3\n";
@@ -136,7 +136,7 @@ fn with_operations_all_arguments_are_files() {
     // A pattern goes first, wherever it stands.
     assert_eq!(filter(&["--hide", "c", "-e", "^a;c", path], ""), "a 2\n");
     assert_eq!(filter(&["--hide", "c", "-v", "-e", "^a", path], ""), "b 4\n");
-    assert_eq!(filter(&["--hide", "c", "-x", "-F", "-e", "b", path], ""), "a;b 1\nb 4\n");
+    assert_eq!(filter(&["--hide", "c", "-x", "--fixed-strings", "-e", "b", path], ""), "a;b 1\nb 4\n");
     let hint = trouble(&["malloc", "--hide", "c", path], "");
     assert!(hint.contains("malloc: there is no such file; a pattern beside operations needs -e"), "{hint}");
     assert!(trouble(&["-v", "--hide", "c", path], "").contains("give it by -e"));
@@ -202,7 +202,7 @@ fn an_operation_that_does_something_says_nothing() {
         (&["--demangle"], "_ZN3foo3barEv 1\nb 1\n"),
         (&["--kind", "kernel"], "a;b_[k] 1\nb 1\n"),
         (&["--path", "a;b"], "a;b 1\nb 1\n"),
-        (&["--label", "thread=1"], labelled),
+        (&["--with-label", "thread=1"], labelled),
         (&["--drop-label", "thread"], labelled),
         (&["--rename-label", "thread=worker"], labelled),
     ] {
@@ -498,7 +498,7 @@ fn operation() -> impl Strategy<Value = Vec<&'static str>> {
     prop::sample::select(vec![
         vec!["--focus", "a"],
         vec!["--ignore", "b|P"],
-        vec!["--root", "a|T"],
+        vec!["--rooted-at", "a|T"],
         vec!["--leaf", "^[a-m]"],
         vec!["--path", "a;...;b"],
         vec!["--thread", "[17]|a"],

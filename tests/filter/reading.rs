@@ -132,7 +132,7 @@ fn a_header_tells_folded_text_from_what_it_looks_like() {
     let told = filter(&["-e", ""], "P12;T0:12;a.py:main:3 1\n");
     assert!(told.starts_with("# unit: us\n"), "{told}");
     let folded = "P12;T0:12;a.py:main:3 1\n";
-    assert_eq!(filter(&["-e", "", "--format", "folded"], folded), folded);
+    assert_eq!(filter(&["-e", "", "--input-format", "folded"], folded), folded);
 }
 
 #[test]

@@ -182,7 +182,8 @@ fn real_recordings_are_drawn_whole() {
 fn a_recording_becomes_a_page_with_its_options() {
     let folder = tempfile::tempdir().unwrap();
     let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perf_data/golden/tree.data.gz");
-    let run = run_in(folder.path(), &["-q", "--tid", recording, "-o", "out.html", "-o", "out.txt"], "");
+    let run =
+        run_in(folder.path(), &["-q", "--per-thread", recording, "-o", "out.html", "-o", "out.txt"], "");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     let text = std::fs::read_to_string(folder.path().join("out.txt")).unwrap();
     assert!(text.contains("\n26 ms (26 samples); "), "{text}");

@@ -7,9 +7,9 @@ fn titles() {
     for (arguments, title) in [
         (&[][..], "Flame Graph"),
         (&["--inverted"], "Icicle Graph"),
-        (&["-i", "--flamechart"], "Flame Chart"),
+        (&["--inverted", "--flamechart"], "Flame Chart"),
         (&["--flamechart"], "Flame Chart"),
-        (&["-i", "--title", "a < b"], "a < b"),
+        (&["--inverted", "--title", "a < b"], "a < b"),
     ] {
         let picture = draw(arguments, SMALL);
         assert_eq!(picture.element("title").unwrap(), title);
@@ -129,8 +129,12 @@ fn palettes_and_backgrounds() {
     let stop = |arguments: &[&str], colour: &str| {
         draw(arguments, SMALL).text.contains(&format!("stop-color=\"{colour}\""))
     };
-    assert!(stop(&[], "#eeeeb0") && stop(&["-c", "io"], "#e0e0ff") && stop(&["-c", "mem"], "#e0ffe0"));
-    assert!(stop(&["-c", "red"], "#e8e8e8") && stop(&["-c", "red", "--bgcolors", "blue"], "#e0e0ff"));
+    assert!(
+        stop(&[], "#eeeeb0") && stop(&["--colors", "io"], "#e0e0ff") && stop(&["--colors", "mem"], "#e0ffe0")
+    );
+    assert!(
+        stop(&["--colors", "red"], "#e8e8e8") && stop(&["--colors", "red", "--bgcolors", "blue"], "#e0e0ff")
+    );
     let flat = draw(&["--bgcolors", "#102030"], SMALL);
     assert_eq!(flat.attribute("background", "fill").unwrap(), "#102030");
     assert_eq!(flat.attribute("", "class").unwrap(), "fg own-colors");

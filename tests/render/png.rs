@@ -70,7 +70,7 @@ fn without_stacks_it_says_so() {
 fn a_scale_makes_every_pixel_as_large() {
     let once = pixels(&[], SMALL);
     for (scale, factor) in [("2", 2), ("3", 3)] {
-        let scaled = pixels(&["--scale", scale], SMALL);
+        let scaled = pixels(&["--pixel-ratio", scale], SMALL);
         assert_eq!((scaled.width(), scaled.height()), (factor * once.width(), factor * once.height()));
         for frame in Picture::parse(run(&[], SMALL).text()).frames {
             let x = (10.0 + 1180.0 * (frame.x + frame.width) / 100.0 - 4.0) * f64::from(factor);
@@ -82,21 +82,25 @@ fn a_scale_makes_every_pixel_as_large() {
             );
         }
     }
-    let half = pixels(&["--scale", "0.5"], SMALL);
+    let half = pixels(&["--pixel-ratio", "0.5"], SMALL);
     assert_eq!((half.width(), half.height()), (once.width().div_ceil(2), once.height().div_ceil(2)));
     // Letters are drawn anew, not stretched: sharp ones have pixels that differ from their neighbours.
-    let twice = pixels(&["--scale", "2"], SMALL);
+    let twice = pixels(&["--pixel-ratio", "2"], SMALL);
     let differs = |x: u32, y: u32| twice.pixel(x, y) != twice.pixel(x + 1, y);
     assert!((0..twice.height()).any(|y| (0..twice.width() / 2).any(|x| differs(2 * x, y))));
 }
 
 #[test]
 fn a_scale_that_makes_too_many_pixels_or_none_is_refused() {
-    let large = run(&["--format", "png", "--scale", "10", "--width", "10000", "--height", "60"], SMALL);
+    let large = run(&["--format", "png", "--pixel-ratio", "10", "--width", "10000", "--height", "60"], SMALL);
     assert_eq!((large.status, large.stdout.len()), (2, 0));
-    assert!(large.stderr.contains("pixels is too large; --height, --width, --scale"), "{}", large.stderr);
+    assert!(
+        large.stderr.contains("pixels is too large; --height, --width, --pixel-ratio"),
+        "{}",
+        large.stderr
+    );
     for scale in ["0", "-1", "11", "x"] {
-        let refused = run(&["--format", "png", &format!("--scale={scale}")], SMALL);
+        let refused = run(&["--format", "png", &format!("--pixel-ratio={scale}")], SMALL);
         assert_eq!((refused.status, refused.stdout.len()), (2, 0), "{scale}");
         assert!(refused.stderr.contains("expected a number from 0.1 to 10"), "{}", refused.stderr);
     }

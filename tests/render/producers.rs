@@ -269,5 +269,5 @@ fn a_recording_with_times_is_a_flame_chart() {
     assert!(chart.frames.len() > 3 * graph.frames.len(), "{} {}", chart.frames.len(), graph.frames.len());
     let folded = Profile::from_bytes("main 5\n").unwrap();
     let error = folded.svg(&SvgOptions::default().flame_chart(true), &mut Vec::new()).unwrap_err();
-    assert!(error.to_string().contains("--flamechart and --no-sort need times"), "{error}");
+    assert!(error.to_string().contains("--flamechart and --order input need times"), "{error}");
 }

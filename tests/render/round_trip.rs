@@ -189,7 +189,7 @@ fn firefox_gets_times_in_milliseconds_and_sizes_in_bytes() {
 fn threads_that_were_kept_apart_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let text = "main;f 1\nmain;f;g 20\npool;f 300\npool;h 4\n";
-    run_in(folder.path(), &["--per-thread", "-o", "a.speedscope.json", "-o", "a.firefox.json"], text);
+    run_in(folder.path(), &["--split-threads", "-o", "a.speedscope.json", "-o", "a.firefox.json"], text);
     for file in ["a.speedscope.json", "a.firefox.json"] {
         assert_eq!(collapse(&["-q"], &folder.path().join(file)), text, "{file}");
     }

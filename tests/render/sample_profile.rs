@@ -40,7 +40,7 @@ fn branches_are_counted_as_llvm_profgen_counts_them() {
 fn samples_are_counted_by_line_and_discriminator() {
     assert_eq!(profile(&["--binary", &file("calc"), &file("samples.data.gz")]).0, read("samples.prof"));
     // The weights of samples that weigh the same are counts.
-    let counted = profile(&["--count", "--binary", &file("calc"), &file("samples.data.gz")]).0;
+    let counted = profile(&["--count-samples", "--binary", &file("calc"), &file("samples.data.gz")]).0;
     assert_eq!(counted, read("samples.prof"));
 }
 

@@ -40,7 +40,7 @@ fn base_may_be_repeated_and_reversed() {
 
 #[test]
 fn no_sort_keeps_the_order_of_the_input_and_merges_neighbours() {
-    let picture = draw(&["--no-sort"], "m;z 1\nm;z 2\nm;a 3\nm;z 4\n");
+    let picture = draw(&["--order", "input"], "m;z 1\nm;z 2\nm;a 3\nm;z 4\n");
     let names: Vec<_> = picture.frames.iter().map(|f| f.title.as_str()).collect();
     assert_eq!(names[2..], ["z (3, 30.00%)", "a (3, 30.00%)", "z (4, 40.00%)"]);
     assert_eq!(run(&["--no-sort", "--flamechart"], SMALL).status, 2);

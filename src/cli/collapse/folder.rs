@@ -151,7 +151,7 @@ impl Collapse {
         let recorded: Vec<Label> = self.labels.label.iter().filter(is_recorded).cloned().collect();
         let mut reading = self.options.read_options(true).samples(!recorded.is_empty());
         reading = reading.time_frames(recorded.is_empty());
-        reading.format.clone_from(&self.format);
+        reading.format.clone_from(&self.input_format);
         let progress = reading.collapse.progress.take();
         let found = self.find_recordings();
         let request = store::Request { reading, pattern, recorded, progress };
@@ -198,11 +198,12 @@ impl Collapse {
         let samples = !recorded.is_empty() || self.labels.weight_by.is_some();
         let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
         reading = reading.time_frames(!samples);
-        reading.format.clone_from(&self.format);
+        reading.format.clone_from(&self.input_format);
         let progress = reading.collapse.progress.take();
         let options = Options { threads: 0, ..reading.collapse.clone() };
         let cache = self.folder.cache.as_deref().map(|folder| {
-            let options = format!("{:?} {options:?} {recorded:?} {:?}", self.format, self.labels.weight_by);
+            let options =
+                format!("{:?} {options:?} {recorded:?} {:?}", self.input_format, self.labels.weight_by);
             Cache::open(folder, self.folder.cache_size as u64, &options)
         });
         Ok(Request {

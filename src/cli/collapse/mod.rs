@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   perf record --call-graph dwarf ./app && fg-collapse perf.data > out.folded
   perf script | fg-collapse > out.folded
-  perf script | fg-collapse --kernel --tid | fg-render --colors java > out.svg
+  perf script | fg-collapse --mark kernel --per-thread | fg-render --colors java > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
   fg-collapse --value page-faults out.perf > faults.folded
   fg-collapse --scale night=0.3,day=0.7 night.pb.gz day.pb.gz -o default.pprof
@@ -53,15 +53,15 @@ Exit status: 0 if there are samples, 1 if -r left out files that it could not re
 /// cost of each function itself is exact.
 #[derive(Parser, Debug)]
 #[command(name = "fg-collapse", version, after_help = EXAMPLES)]
-#[command(mut_arg("threads", |threads| threads.short('n')))]
+#[command(mut_arg("threads", |threads| threads.short_alias('n')))]
 pub struct Collapse {
     /// Files.
     #[command(flatten)]
     pub input: InputArgs,
 
     /// Read the input as NAME; by default its content tells the format
-    #[arg(short, long, value_name = "NAME")]
-    pub format: Option<String>,
+    #[arg(long, alias = "format", short_alias = 'f', value_name = "NAME")]
+    pub input_format: Option<String>,
 
     /// List the formats with their producers, values and units, and exit
     #[arg(long)]
@@ -81,7 +81,7 @@ pub struct Collapse {
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
     pub memory: usize,
 
-    /// Leave out the header, the lines such as `# unit: ns` before the stacks
+    /// Leave out the header: comments such as `# unit: ns` before the stacks
     #[arg(long)]
     pub no_header: bool,
 
@@ -93,7 +93,7 @@ pub struct Collapse {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Fail at a line that is not understood, and at a file that is cut off or does not
+    /// Fail if a line is not understood; and at a file that is cut off or does not
     /// add up to the total that it states
     #[arg(long)]
     pub strict: bool,
@@ -147,9 +147,9 @@ impl Tool for Collapse {
         let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
         // Labels of time that are in folded text stay there.
         reading = reading.time_frames(!samples);
-        reading.format.clone_from(&self.format);
+        reading.format.clone_from(&self.input_format);
         if self.list_values {
-            let format = self.format.as_deref().map(registry::by_name).transpose()?;
+            let format = self.input_format.as_deref().map(registry::by_name).transpose()?;
             let report = collapse::survey_values(&self.input.sources(), format, &reading.collapse);
             progress::end();
             let report = report?;
@@ -257,7 +257,7 @@ impl Collapse {
             );
         }
         let mut reading = self.options.read_options(self.quiet).exchange(ExchangeParts::Whole);
-        reading.format.clone_from(&self.format);
+        reading.format.clone_from(&self.input_format);
         let read = crate::reading::read(&self.scale.apply(self.input.sources())?, &reading);
         progress::end();
         let (profile, report) = read?;

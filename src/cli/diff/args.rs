@@ -34,7 +34,7 @@ pub struct FormArgs {
     /// folded block)
     #[arg(long, value_name = "N", requires = "form")]
     pub limit: Option<usize>,
-    /// Sort rows by change in self or total weight, or by name (default: self)
+    /// Sort rows: by change in self or total weight, or by name (default: self)
     #[arg(long, value_name = "KEY", requires = "form")]
     pub sort: Option<SortKey>,
     /// Write tables with self and total weight, intervals and the assumptions, as wide
@@ -67,7 +67,7 @@ pub struct ScaleArgs {
     /// Scale before to the total of after
     #[arg(short, long, group = "scaling")]
     pub normalize: bool,
-    /// Scale to the total of before, of after, or to a number
+    /// Scale to the total of before, of after, or to a number: -n is after
     #[arg(long, value_name = "before|after|N", group = "scaling", value_parser = normalize_to)]
     pub normalize_to: Option<Normalize>,
     /// Scale so that the frames matching R weigh the same, which are known not to have
@@ -84,7 +84,7 @@ pub struct ScaleArgs {
 #[command(next_help_heading = "Names")]
 pub struct NameArgs {
     /// Take all addresses as one: 0x7f12 becomes 0x..., as --strip hex does
-    #[arg(short, long)]
+    #[arg(short, long, hide = true)]
     pub strip_hex: bool,
     /// Remove the parts of names that differ between builds, as fg-filter does: hash,
     /// hex, offset, line, args, templates, annotations

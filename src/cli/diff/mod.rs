@@ -97,7 +97,7 @@ pub struct Diff {
     /// Fail if a line is not understood
     #[arg(long)]
     pub strict: bool,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub quiet: bool,
     /// Man page and completions.

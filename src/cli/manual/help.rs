@@ -1,7 +1,7 @@
 //! The layout of `-h` and `--help`.
 //!
-//! `-h` fits one screen: the most used options with a line each, then every group with a command that
-//! uses it and the names of its options. `--help` shows examples first, then all options in full.
+//! `-h` fits a terminal of 24 rows: the most used options with a line each, some commands, and the themes of
+//! all options. `--help` shows examples first, then all options in full.
 
 use clap::{Arg, Command};
 
@@ -9,12 +9,8 @@ use super::{Manual, sections};
 
 /// The width of `-h`, which is not wrapped.
 pub const WIDTH: usize = 79;
-/// The position of the text of an option in `-h`, and of the command that uses a group.
+/// The position of the text of an option in `-h`.
 const COLUMN: usize = 27;
-pub(super) const USES: usize = 22;
-
-/// The heading of options that have none.
-pub(super) const WITHOUT: &str = "More";
 
 const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
 
@@ -56,46 +52,31 @@ fn short(command: &Command, manual: &Manual, name: &str) -> String {
     for arg in manual.first.iter().filter_map(by_id) {
         text.push_str(&line_of(arg));
     }
-    if !text.is_empty() {
-        text.push('\n');
+    if !manual.uses.is_empty() {
+        text.push_str("\nExamples:\n");
     }
-    let options: Vec<&Arg> = command
-        .get_arguments()
-        .filter(|arg| !arg.is_positional() && !arg.is_hide_set() && !is_first(arg, manual))
-        .collect();
-    let mut headings: Vec<Option<&str>> = Vec::new();
-    for heading in options.iter().map(|arg| arg.get_help_heading()) {
-        if !headings.contains(&heading) {
-            headings.push(heading);
-        }
-    }
-    // Options without a group come last.
-    headings.sort_by_key(Option::is_none);
-    for heading in headings {
-        let names = options.iter().filter(|arg| arg.get_help_heading() == heading).map(|arg| names_of(arg));
-        let heading = heading.unwrap_or(WITHOUT);
-        if let Some((others, line)) = manual.shared.iter().find(|(others, _)| others.contains(&heading)) {
-            // All of them in one line, in the place of the first.
-            if others[0] == heading {
-                text.push_str(&format!("{}: {line}\n", others.join(", ")));
-            }
-            continue;
-        }
-        let line = manual.use_of(heading).unwrap_or_default();
-        text.push_str(format!("{:<USES$}{line}", format!("{heading}:")).trim_end());
-        text.push('\n');
-        wrap(names, &mut text);
+    for line in manual.uses {
+        text.push_str(&format!("  {line}\n"));
     }
     let program = name.replacen("-", "\0", 1).replace('-', " ").replace('\0', "-");
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text + &format!("{program} --help explains every option, with examples first.")
+    let themes = match &themes(command)[..] {
+        [] => String::new(),
+        themes => format!(", by theme: {}", themes.join(", ")),
+    };
+    let end = format!("{program} --help explains every option{themes}.");
+    format!("{text}{}{}", if text.is_empty() { "" } else { "\n" }, wrapped(&end))
 }
 
-fn is_first(arg: &Arg, manual: &Manual) -> bool {
-    let id = arg.get_id().as_str();
-    manual.first.contains(&id) || ["help", "version", "generate"].contains(&id)
+/// The headings of the options that are shown.
+fn themes(command: &Command) -> Vec<&str> {
+    let mut themes = Vec::new();
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    for heading in shown.filter_map(Arg::get_help_heading) {
+        if !themes.contains(&heading) {
+            themes.push(heading);
+        }
+    }
+    themes
 }
 
 /// The line of an option in `-h`: its names, and the beginning of its text.
@@ -131,27 +112,20 @@ fn beginning(help: &str) -> &str {
     help[..end.unwrap_or(help.len())].trim_end()
 }
 
-/// `-x/--frame-regexp`.
-fn names_of(arg: &Arg) -> String {
-    let long = arg.get_long().map(|long| format!("--{long}"));
-    let short = arg.get_short().map(|short| format!("-{short}"));
-    short.into_iter().chain(long).collect::<Vec<_>>().join("/")
-}
-
-/// Adds words in indented lines.
-fn wrap(words: impl Iterator<Item = String>, text: &mut String) {
-    let mut at = 0;
-    for word in words {
-        if at == 0 || at + 1 + word.len() > WIDTH {
-            text.push_str(if at == 0 { "  " } else { "\n  " });
-            at = 2 + word.len();
-        } else {
-            text.push(' ');
-            at += 1 + word.len();
-        }
-        text.push_str(&word);
+/// A text in lines that fit.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut at) = (String::new(), 0);
+    for word in text.split(' ') {
+        let is_full = at > 0 && at + 1 + word.len() > WIDTH;
+        lines.push_str(match at {
+            0 => "",
+            _ if is_full => "\n",
+            _ => " ",
+        });
+        at = if is_full || at == 0 { word.len() } else { at + 1 + word.len() };
+        lines.push_str(word);
     }
-    text.push('\n');
+    lines
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The texts that a program prints about itself: help, man pages, completions.
 //!
 //! All are made from the declared options. This module adds the parts that options do not have: an
-//! order of importance, a line of use for each group, and the sections of a man page. Examples and
+//! order of importance, some commands, and the sections of a man page. Examples and
 //! exit status are written once, in the text behind the options, under headings that
 //! [`sections`] reads.
 
@@ -22,10 +22,8 @@ pub struct Manual {
     pub name: &'static str,
     /// The options with a line of their own in short help, by their identifiers.
     pub first: &'static [&'static str],
-    /// A command for each group of options, by the group's heading.
-    pub uses: &'static [(&'static str, &'static str)],
-    /// Groups that another program has too: short help shows each of these lists in one line.
-    pub shared: &'static [(&'static [&'static str], &'static str)],
+    /// The commands that short help shows.
+    pub uses: &'static [&'static str],
     /// The environment variables that it reads, apart from those of every program.
     pub environment: &'static [(&'static str, &'static str)],
     /// The files that it reads or writes without being told their names.
@@ -44,20 +42,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 impl Manual {
     /// The manual of a program or subcommand; one without any parts for a name that is not known.
     pub fn of(name: &str) -> &'static Manual {
-        const NONE: &Manual = &Manual {
-            name: "",
-            first: &[],
-            uses: &[],
-            shared: &[],
-            environment: &[],
-            files: &[],
-            see_also: &[],
-        };
+        const NONE: &Manual =
+            &Manual { name: "", first: &[], uses: &[], environment: &[], files: &[], see_also: &[] };
         programs::ALL.iter().copied().find(|manual| manual.name == name).unwrap_or(NONE)
-    }
-
-    /// The line of use of a group.
-    pub fn use_of(&self, heading: &str) -> Option<&'static str> {
-        self.uses.iter().find(|(of, _)| *of == heading).map(|(_, line)| *line)
     }
 }

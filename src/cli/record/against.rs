@@ -1,12 +1,13 @@
 //! The options of `fg-record --against`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::cli::diff::{GateArgs, TestArgs};
-use crate::diff::ReportOptions;
+use crate::cli::hidden::Hidden;
+use crate::diff::{ReportFormat, ReportOptions};
 use crate::record::request::Invocation;
 
 /// The comparison with another program.
@@ -22,16 +23,21 @@ pub struct AgainstArgs {
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 
-    /// Write the comparison to FILE for a pull request, as fg-diff --markdown does; - is standard output
+    /// Write the comparison to FILE: for a pull request, as fg-diff --markdown does, and so to standard output for -;
+    /// for programs, as fg-diff --json does, if FILE ends in .json. Repeatable
     #[arg(long, value_name = "FILE")]
+    pub report: Vec<PathBuf>,
+
+    /// The old name of --report FILE.md
+    #[arg(long, hide = true, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 
-    /// Write all rows of the comparison to FILE for programs, as fg-diff --json does
-    #[arg(long, value_name = "FILE")]
+    /// The old name of --report FILE.json
+    #[arg(long, hide = true, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
     /// Let the Markdown point to a picture: a link, or the name of an attachment
-    #[arg(long, value_name = "URL", requires = "markdown")]
+    #[arg(long, hide = true, value_name = "URL")]
     pub picture: Option<String>,
 
     /// Compare names without parts that differ between builds, as fg-diff --strip does: hash, line
@@ -40,7 +46,7 @@ pub struct AgainstArgs {
 
     /// The limits of a significant change.
     #[command(flatten)]
-    pub test: TestArgs,
+    pub test: Hidden<TestArgs>,
 
     /// Conditions on changes.
     #[command(flatten)]
@@ -51,9 +57,10 @@ impl AgainstArgs {
     /// Refuses options that say how to compare where nothing is compared.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let GateArgs { gate, gate_file, any, require_power } = &self.gate;
-        let TestArgs { alpha, min_effect, min_samples, period } = &self.test;
+        let TestArgs { alpha, min_effect, min_samples, period } = &*self.test;
         let given = [
             ("--keep", self.keep.is_some()),
+            ("--report", !self.report.is_empty()),
             ("--markdown", self.markdown.is_some()),
             ("--json", self.json.is_some()),
             ("--strip", self.strip.is_some()),
@@ -70,6 +77,17 @@ impl AgainstArgs {
             Some((option, _)) => anyhow::bail!("{option} needs --against CMD, the program to compare with"),
             None => Ok(()),
         }
+    }
+
+    /// The files of reports, and their formats.
+    pub(super) fn reports(&self) -> impl Iterator<Item = (&Path, ReportFormat)> {
+        let by_ending = |path: &Path| match path.extension().is_some_and(|ending| ending == "json") {
+            true => ReportFormat::Json,
+            false => ReportFormat::Markdown,
+        };
+        let named = self.report.iter().map(move |path| (&**path, by_ending(path)));
+        let markdown = self.markdown.iter().map(|path| (&**path, ReportFormat::Markdown));
+        named.chain(markdown).chain(self.json.iter().map(|path| (&**path, ReportFormat::Json)))
     }
 
     /// The options of the report.

@@ -68,8 +68,8 @@ pub struct SamplingArgs {
 
     /// Sample after each EVENTS of the event, instead of so many times a second; nanoseconds of
     /// processor time by default, bytes with --alloc
-    #[arg(short = 'c', long, value_name = "EVENTS", value_parser = count, conflicts_with_all = ["freq", "off_cpu", "wall"])]
-    pub count: Option<u64>,
+    #[arg(short_alias = 'c', long, alias = "count", value_name = "EVENTS", value_parser = count, conflicts_with_all = ["freq", "off_cpu", "wall"])]
+    pub interval: Option<u64>,
 
     /// The events.
     #[command(flatten)]
@@ -82,7 +82,7 @@ pub struct SamplingArgs {
     /// Record all of the time that passes, on and off the processor, of each thread: where it
     /// computes and where it waits. Threads that wait all the time are woken once to tell their
     /// stack, unless the whole machine is recorded
-    #[arg(long, conflicts_with_all = ["event", "count"], group = "waits")]
+    #[arg(long, conflicts_with_all = ["event", "interval"], group = "waits")]
     pub wall: bool,
 
     /// Allocations.
@@ -172,7 +172,7 @@ pub struct SamplingArgs {
     #[command(flatten)]
     pub debuginfod: DebuginfodArgs,
 
-    /// Drop the frames rootward of NAME, which becomes the root; repeatable
+    /// Drop the frames rootward of NAME; it becomes the root; repeatable
     #[arg(long, value_name = "NAME")]
     pub skip_after: Vec<String>,
 
@@ -180,7 +180,7 @@ pub struct SamplingArgs {
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Messages")]
     pub verbose: bool,
 
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(short, long, help_heading = "Messages")]
     pub quiet: bool,
 }
@@ -200,7 +200,7 @@ impl RecordArgs {
         };
         Request {
             target,
-            rate: match sampling.count {
+            rate: match sampling.interval {
                 Some(events) => Rate::EveryEvents(events),
                 None => Rate::PerSecond(sampling.freq.unwrap_or(Rate::USUAL)),
             },
@@ -225,7 +225,7 @@ impl RecordArgs {
                 (_, true) => Time::Wall,
                 _ => Time::OnCpu,
             },
-            allocations: sampling.alloc.rate(sampling.count),
+            allocations: sampling.alloc.rate(sampling.interval),
             asks_for_names: false,
         }
     }

@@ -12,10 +12,10 @@ use crate::record::cargo::{Wanted, What};
 
 const EXAMPLES: &str = "\
 Examples:
-  fg-record cargo --svg out.svg
-  fg-record cargo --bin server --features tls --html out.html -- --port 8080
-  fg-record cargo --bench parse --svg out.svg -- big_file
-  fg-record cargo --unit-test -p core --svg out.svg -- parser::
+  fg-record cargo -o out.svg
+  fg-record cargo --bin server --features tls -o out.html -- --port 8080
+  fg-record cargo --bench parse -o out.svg -- big_file
+  fg-record cargo --unit-test -p core -o out.svg -- parser::
 
 Program: without a choice, the one that `cargo run` would run. Tests and benchmarks
 run in the folder of their package, and all are given the variables that cargo sets
@@ -31,7 +31,7 @@ Exit status: that of the program, or 128 plus the number of the signal that kill
 /// info.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[command(mut_arg("colors", |colors| colors.short(None)))]
+#[command(mut_arg("colors", |colors| colors.short_alias(None)))]
 #[command(group = ArgGroup::new("program").args(["bin", "example", "test", "bench", "unit_test", "unit_bench"]))]
 #[command(group = ArgGroup::new("built").args(["profile", "dev", "release"]))]
 pub struct Cargo {

@@ -134,9 +134,7 @@ impl RecordArgs {
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         options.picture = against.picture.clone().or_else(|| first.map(name));
         let mut uses_stdout = self.results.output.iter().any(|path| path == Path::new("-"));
-        let reports = [(&against.markdown, ReportFormat::Markdown), (&against.json, ReportFormat::Json)];
-        for (path, format) in reports {
-            let Some(path) = path else { continue };
+        for (path, format) in against.reports() {
             uses_stdout |= path == Path::new("-");
             write_report(report, Some(path), format, &options)?;
         }

@@ -68,7 +68,7 @@ impl RecordArgs {
             let kept = report.values.values().filter(|total| total.kept);
             facts.samples = Some(kept.map(|total| total.samples).sum());
         }
-        let is_estimate = sampling.alloc.alloc.is_some() && sampling.count != Some(1);
+        let is_estimate = sampling.alloc.alloc.is_some() && sampling.interval != Some(1);
         if let Some(samples) = facts.samples.filter(|samples| is_estimate && *samples > 0) {
             facts.comment(ending::estimate(samples));
         }

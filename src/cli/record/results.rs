@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::{Record, ending};
+use crate::cli::hidden::Hidden;
 use crate::cli::output::Output;
 use crate::cli::render::{ExplicitOptions, PictureArgs, write_files};
 #[cfg(feature = "tui")]
@@ -25,20 +26,20 @@ const PAGE: &str = "fg-record.html";
 #[command(next_help_heading = "Results")]
 pub struct ResultArgs {
     /// Write to FILE in the format of its ending: .svg, .html, .pb.gz, .json, .folded and all
-    /// others of fg-render; without an ending, or for -, folded text. Repeatable. COMMAND then keeps
+    /// others of fg-render, which draws with more options; without an ending, or for -, folded text. Repeatable. COMMAND then keeps
     /// its standard output, which otherwise goes to standard error
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
 
-    /// Draw a flame graph into FILE, whatever its ending
-    #[arg(long, value_name = "FILE")]
+    /// Draw a flame graph into FILE, whatever its ending: the old name of -o FILE.svg
+    #[arg(long, hide = true, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 
-    /// Write a page to explore the profile in to FILE, whatever its ending
-    #[arg(long, value_name = "FILE")]
+    /// Write a page to explore the profile in to FILE, whatever its ending: the old name of -o FILE.html
+    #[arg(long, hide = true, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Open the picture or page in the browser; without one, write fg-record.html and open that
+    /// Open the page or picture in the browser; without one, write fg-record.html and open that
     #[arg(long)]
     pub open: bool,
 
@@ -47,7 +48,7 @@ pub struct ResultArgs {
     #[arg(long, conflicts_with_all = ["output", "svg", "html", "open"])]
     pub tui: bool,
 
-    /// Leave out the header of folded text: comments such as `# command: ./app`
+    /// Leave out the header: comments such as `# command: ./app`
     #[arg(long)]
     pub no_header: bool,
 
@@ -57,7 +58,7 @@ pub struct ResultArgs {
 
     /// The options for pictures; last, as their headings hold for all that follows.
     #[command(flatten)]
-    pub picture: PictureArgs,
+    pub picture: Hidden<PictureArgs>,
 }
 
 /// The use of the profile of a recording.

@@ -19,8 +19,8 @@ use crate::weight::Weight;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub struct InputFormatArgs {
-    /// Read the input as NAME instead of telling the format by content; fg-collapse
-    /// --list-formats lists the names
+    /// Read the input as NAME; by default its content tells the format. fg-collapse --list-formats lists
+    /// the names
     #[arg(long, value_name = "NAME")]
     pub input_format: Option<String>,
     /// Show each file by itself as well: a page has a menu of all files together and of each
@@ -35,7 +35,7 @@ pub struct InputFormatArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Stacks")]
 pub struct StackArgs {
-    /// Leaf first: see at the root which functions cost most themselves
+    /// Turn stacks leaf first: see at the root which functions cost most themselves
     #[arg(long)]
     pub reverse: bool,
     /// Only stacks with the frame SYM, drawn from there on; may be repeated. With
@@ -46,11 +46,12 @@ pub struct StackArgs {
     #[arg(long, alias = "flame-chart")]
     pub flamechart: bool,
     /// time: the flame chart of each thread, one after the other, the heaviest first; neighbours
-    /// are merged. Needs a recording with times. name: by the names of frames (default)
-    #[arg(long, value_name = "ORDER", value_parser = ["name", "time"], conflicts_with = "flamechart")]
+    /// are merged. Needs a recording with times. input: that of the input, where equal neighbours are still
+    /// merged. name: by the names of frames (default)
+    #[arg(long, value_name = "ORDER", value_parser = ["name", "time", "input"], conflicts_with = "flamechart")]
     pub order: Option<String>,
-    /// Keep the order of the input; equal neighbours are still merged
-    #[arg(long, conflicts_with_all = ["flamechart", "order"])]
+    /// The old name of --order input
+    #[arg(long, hide = true, conflicts_with_all = ["flamechart", "order"])]
     pub no_sort: bool,
     /// Leave out when single samples were taken: a page has no time line then
     #[arg(long)]
@@ -59,7 +60,7 @@ pub struct StackArgs {
     #[arg(long, value_name = "NUM", value_parser = factor)]
     pub factor: Option<Weight>,
     /// Let the whole width be NUM, in the input's weights; not less than there is
-    #[arg(long, value_name = "NUM", value_parser = weight)]
+    #[arg(long, hide = true, value_name = "NUM", value_parser = weight)]
     pub total: Option<Weight>,
 }
 
@@ -78,23 +79,23 @@ pub struct TextArgs {
     #[arg(long)]
     pub private: bool,
     /// Notes to keep in the file, not drawn
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, hide = true, value_name = "TEXT")]
     pub notes: Option<String>,
     /// The unit of weights, whatever the input says
     #[arg(long, value_name = "TEXT")]
     pub countname: Option<String>,
     /// The word before a name in the line at the bottom (default: Function:)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, hide = true, value_name = "TEXT")]
     pub nametype: Option<String>,
     /// Cut the end of names that do not fit: the default, and undoes --truncate-text-left
-    #[arg(long, overrides_with = "truncate_text_left")]
+    #[arg(long, hide = true, overrides_with = "truncate_text_left")]
     pub truncate_text_right: bool,
     /// Cut the start of names that do not fit: `..Iterator>::next`
     #[arg(long, overrides_with = "truncate_text_right")]
     pub truncate_text_left: bool,
     /// Links and other attributes: on each line a name, then tab and attr=value as often
     /// as wanted; attr is href, target, title, class, rel, hreflang, lang, aria-… or data-…
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide = true, value_name = "FILE")]
     pub nameattr: Option<PathBuf>,
 }
 
@@ -117,7 +118,7 @@ pub struct SourceArgs {
 #[command(next_help_heading = "Size")]
 pub struct SizeArgs {
     /// Root at the top
-    #[arg(short, long)]
+    #[arg(short_alias = 'i', long)]
     pub inverted: bool,
     /// Width in pixels (default: the window's; 1200 without a script)
     #[arg(
@@ -133,16 +134,16 @@ pub struct SizeArgs {
     #[arg(long, alias = "min-width", value_name = "PIXELS|N%", value_parser = min_width)]
     pub minwidth: Option<MinWidth>,
     /// Font, as CSS names it (default: Verdana, sans-serif)
-    #[arg(long, value_name = "FONT")]
+    #[arg(long, hide = true, value_name = "FONT")]
     pub fonttype: Option<String>,
     /// Height of letters in pixels (default: 12)
-    #[arg(long, value_name = "PIXELS", value_parser = font_size)]
+    #[arg(long, hide = true, value_name = "PIXELS", value_parser = font_size)]
     pub fontsize: Option<f64>,
     /// Pixels of a PNG for each of the picture's, for sharp screens (default: 1)
-    #[arg(long, value_name = "NUM", value_parser = scale)]
-    pub scale: Option<f64>,
+    #[arg(long, alias = "scale", value_name = "NUM", value_parser = scale)]
+    pub pixel_ratio: Option<f64>,
     /// Mean width of a letter as a share of its height (default: 0.59)
-    #[arg(long, value_name = "NUM", value_parser = font_width)]
+    #[arg(long, hide = true, value_name = "NUM", value_parser = font_width)]
     pub fontwidth: Option<f64>,
 }
 
@@ -163,11 +164,11 @@ pub struct ChangeArgs {
     /// Swap them: as if after were before
     #[arg(long)]
     pub negate: bool,
-    /// Accepted probability of taking noise for a change; the rest is grey, 1 greys nothing
+    /// The accepted probability of taking noise for a change; the rest is grey, 1 greys nothing
     /// (default: 0.01)
     #[arg(long, value_name = "P", value_parser = alpha)]
     pub alpha: Option<f64>,
-    /// The least change that is not grey, in percentage points (default: 0)
+    /// The least change, in percentage points of the profile; a smaller one is grey (default: 0)
     #[arg(long, value_name = "PP", value_parser = points)]
     pub min_effect: Option<f64>,
     /// The weight of a sample (default: the largest number that divides all weights)
@@ -180,38 +181,38 @@ pub struct ChangeArgs {
 #[command(next_help_heading = "Colours")]
 pub struct ColourArgs {
     /// The palette (default: hot)
-    #[arg(short, long, aliases = ["color", "palette"], value_name = "PALETTE", value_parser = palettes())]
+    #[arg(short_alias = 'c', long, aliases = ["color", "palette"], value_name = "PALETTE", value_parser = palettes())]
     pub colors: Option<Palette>,
     /// Background: yellow, blue, green, grey or #rrggbb (default: what suits the palette)
     #[arg(long, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]
     pub bgcolors: Option<Background>,
     /// Colour by name: what is always done, accepted for compatibility
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub hash: bool,
     /// The same colours in every run: what is always done, accepted for compatibility
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub deterministic: bool,
     /// Other colours in each run, or those of SEED: a number above 0
     #[arg(
-        long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "any",
+        long, hide = true, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "any",
         value_parser = seed,
         conflicts_with_all = ["hash", "deterministic"]
     )]
     pub random: Option<u32>,
     /// Keep colours in ./palette.map from picture to picture
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub cp: bool,
     /// Colour by width: the wider, the deeper
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub colordiffusion: bool,
     /// Colour of found frames (default: #e600e6)
-    #[arg(long, value_name = "#RRGGBB", value_parser = colour)]
+    #[arg(long, hide = true, value_name = "#RRGGBB", value_parser = colour)]
     pub search_color: Option<Rgb>,
     /// Colour of the texts around the frames (default: black; light in dark mode)
-    #[arg(long, value_name = "#RRGGBB", value_parser = colour)]
+    #[arg(long, hide = true, value_name = "#RRGGBB", value_parser = colour)]
     pub uicolor: Option<Rgb>,
     /// Colour of an outline around each frame, or none (default: none)
-    #[arg(long, value_name = "#RRGGBB", value_parser = stroke)]
+    #[arg(long, hide = true, value_name = "#RRGGBB", value_parser = stroke)]
     pub stroke_color: Option<Stroke>,
 }
 
@@ -235,15 +236,15 @@ pub struct OutputArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tables and trees")]
 pub struct TableArgs {
-    /// A row for each function, module, thread or stack (default: function); or for each
+    /// Write a row for each function, stack, module or thread (default: function); or for each
     /// value of a label of the recording: endpoint, time=1s
     #[arg(long, value_name = "KIND|LABEL", value_parser = rows)]
     pub by: Option<Rows>,
-    /// By self or total weight, name, or the change of differential input (default:
+    /// Sort rows: by self or total weight, name, or the change of differential input (default:
     /// self, or change if there is one)
     #[arg(long, value_name = "COLUMN", value_parser = sorts())]
     pub sort: Option<Sort>,
-    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, 80 functions
+    /// Write at most N rows; 0 is all (default: 30 in top, 10 in markdown, 80 functions
     /// in dot, all in the others)
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
@@ -280,7 +281,7 @@ pub struct TerminalArgs {
     /// Root at the bottom
     #[arg(long)]
     pub upright: bool,
-    /// Walk through the profile in the terminal: a flame graph, a table, callers and callees;
+    /// Explore the profile here in the terminal: a flame graph, a table, callers and callees;
     /// ? tells the keys
     #[cfg(feature = "tui")]
     #[arg(long, conflicts_with_all = ["output", "format", "open", "peek", "list"])]
@@ -302,17 +303,17 @@ pub enum When {
 #[command(next_help_heading = "File")]
 pub struct FileArgs {
     /// Encoding to declare; what it may lack is written as references (default: UTF-8)
-    #[arg(long, value_name = "NAME", value_parser = Encoding::new)]
+    #[arg(long, hide = true, value_name = "NAME", value_parser = Encoding::new)]
     pub encoding: Option<Encoding>,
     /// Every element on its own line, indented
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub pretty_xml: bool,
-    /// Leave the header of folded text out: comments such as `# unit: ns` before the stacks
+    /// Leave out the header: comments such as `# unit: ns` before the stacks
     #[arg(long)]
     pub no_header: bool,
     /// A profile for each thread, as the first frames of stacks tell it, without those
     #[arg(long)]
-    pub per_thread: bool,
+    pub split_threads: bool,
 }
 
 /// The program that a profile for compilers is of.
@@ -333,10 +334,10 @@ pub struct ProgramArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub struct TalkArgs {
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say what was drawn and what was left out
+    /// Print more: what was drawn and what was left out
     #[arg(short, long)]
     pub verbose: bool,
 }

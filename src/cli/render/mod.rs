@@ -64,6 +64,11 @@ Examples:
   fg-render --reverse --base malloc out.folded > who-allocates.svg
   fg-render --list '^parse' perf.data    # its source lines, with weights
 
+Also taken: options of flamegraph.pl and inferno that change nothing here, or that few
+people need: --hash --deterministic --truncate-text-right --kernel --jit --inline
+--total --notes --nametype --nameattr --fonttype --fontsize --fontwidth --random --cp
+--colordiffusion --search-color --uicolor --stroke-color --encoding --pretty-xml.
+
 Exit status: 0, 1 when --peek or --list matches nothing, 2 for trouble. Without
 stacks 2, and an output that is as valid as any."
 )]

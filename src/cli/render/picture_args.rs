@@ -56,7 +56,7 @@ impl PictureArgs {
         let PictureArgs { stacks, text, .. } = self;
         let order = match stacks {
             StackArgs { flamechart: true, .. } => Order::Time,
-            StackArgs { no_sort: true, .. } => Order::Input,
+            _ if stacks.is_in_order_of_input() => Order::Input,
             _ if stacks.is_in_order_of_time() => Order::Thread,
             _ => Order::Frame,
         };
@@ -82,9 +82,9 @@ impl PictureArgs {
     /// Returns true if outputs of these formats need single samples: see
     /// [`ReadOptions::samples`](crate::reading::ReadOptions::samples).
     pub fn needs_samples<'f>(&self, formats: impl IntoIterator<Item = &'f Format>) -> bool {
-        let StackArgs { flamechart, no_sort, no_time, .. } = self.stacks;
+        let StackArgs { flamechart, no_time, .. } = self.stacks;
         flamechart
-            || no_sort
+            || self.stacks.is_in_order_of_input()
             || self.stacks.is_in_order_of_time()
             || (!no_time && formats.into_iter().any(Format::shows_times))
     }
@@ -109,7 +109,7 @@ impl PictureArgs {
                 font_family: size.fonttype.clone().unwrap_or(canvas.font_family),
                 font_size: size.fontsize.unwrap_or(canvas.font_size),
                 font_width: size.fontwidth.unwrap_or(canvas.font_width),
-                scale: size.scale.unwrap_or(canvas.scale),
+                scale: size.pixel_ratio.unwrap_or(canvas.scale),
             },
             inverted: size.inverted,
             flame_chart: stacks.flamechart || stacks.is_in_order_of_time(),
@@ -156,6 +156,10 @@ impl PictureArgs {
 impl StackArgs {
     fn is_in_order_of_time(&self) -> bool {
         self.order.as_deref() == Some("time")
+    }
+
+    fn is_in_order_of_input(&self) -> bool {
+        self.no_sort || self.order.as_deref() == Some("input")
     }
 }
 

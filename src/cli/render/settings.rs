@@ -59,7 +59,7 @@ impl Render {
                 budget: self.table.budget.map(|budget| budget as usize),
             },
             terminal: self.terminal.find(&self.output),
-            per_thread: self.file.per_thread,
+            per_thread: self.file.split_threads,
             threads: self.recording.threads,
             peek: self.table.peek.clone(),
             list: self.table.list.clone(),

@@ -109,12 +109,12 @@ pub const TABLE: &[KnownUnsupported] = &[
     },
     KnownUnsupported {
         what: "a table of perf sched timehist",
-        instead: "give what perf script prints, with --format perf-sched",
+        instead: "give what perf script prints, with --input-format perf-sched",
         sign: Shows(START, &[b"           time    cpu  task name "]),
     },
     KnownUnsupported {
         what: "a table of perf sched latency",
-        instead: "give what perf script prints, with --format perf-sched",
+        instead: "give what perf script prints, with --input-format perf-sched",
         sign: Shows(START, &[b" Task                  |   Runtime ms  | "]),
     },
     KnownUnsupported {
@@ -315,7 +315,7 @@ pub const TABLE: &[KnownUnsupported] = &[
     },
     KnownUnsupported {
         what: "text whose lines end in numbers, but do not look like stacks",
-        instead: "if they are, fg-collapse --format folded takes them as they stand",
+        instead: "if they are, fg-collapse --input-format folded takes them as they stand",
         sign: Rule(is_numbered),
     },
 ];

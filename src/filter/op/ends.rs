@@ -1,17 +1,17 @@
-//! `--root`, `--leaf`: keep stacks that begin or end in a matching frame.
+//! `--rooted-at`, `--leaf`: keep stacks that begin or end in a matching frame.
 
 use crate::filter::frames::FramePattern;
 use crate::filter::operation::{Example, Group, Operation, Select, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable, Weights};
 
 pub(in crate::filter) const ROOT: Operation = Operation {
-    name: "root",
+    name: "rooted-at",
     value: Some("R"),
     group: Group::Select,
     about: "Keep stacks whose root matches R",
     details: "",
     examples: &[Example {
-        arguments: &["--root", "a"],
+        arguments: &["--rooted-at", "a"],
         input: "a;b 1\nb;a 2\nba;c 0.5\n",
         output: "a;b 1\nba;c 0.5\n",
     }],

@@ -14,7 +14,7 @@ pub(in crate::filter) const KIND: Operation = Operation {
     group: Group::Select,
     about: "Keep stacks by their leaf: kernel, no-kernel, user, …",
     details: "KIND is kernel, user, inlined or jit, or one of them after `no-`. The leaf's annotation decides: `_[k]` kernel, `_[i]` inlined, `_[j]` jit, user for \
-              all but the kernel; `no-` turns it round. `fg-collapse --all` writes them; of a recording that is read \
+              all but the kernel; `no-` turns it round. `fg-collapse --mark all` writes them; of a recording that is read \
               directly the leaf needs none.",
     examples: &[
         Example { arguments: &["--kind", "kernel"], input: PROFILE, output: "a;b;sys_[k] 2\n" },
@@ -84,7 +84,7 @@ impl Select for Kind {
     fn remark(&self) -> Option<String> {
         (!self.found).then(|| {
             let mark = char::from(self.mark);
-            format!("no stack ends in a frame with _[{mark}]; fg-collapse writes them with --all")
+            format!("no stack ends in a frame with _[{mark}]; fg-collapse writes them with --mark all")
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `--time`, `--label`, `--label-re`, `--drop-label`, `--rename-label`: the labels at the root of
+//! `--time`, `--with-label`, `--label-re`, `--drop-label`, `--rename-label`: the labels at the root of
 //! stacks.
 
 use regex::bytes::Regex;
@@ -45,7 +45,7 @@ pub(in crate::filter) const TIME_RANGE: Operation = Operation {
 };
 
 pub(in crate::filter) const LABEL: Operation = Operation {
-    name: "label",
+    name: "with-label",
     value: Some("KEY=VALUE"),
     group: Group::Labels,
     about: "Keep what has the label KEY with this value: endpoint=/api",
@@ -53,13 +53,13 @@ pub(in crate::filter) const LABEL: Operation = Operation {
               are the frames `key=value` that the header declares. `KEY=` keeps what has no such label.",
     examples: &[
         Example {
-            arguments: &["--label", "thread=a"],
+            arguments: &["--with-label", "thread=a"],
             input: TIMED,
             output: "# labels: time, thread\ntime=000000.000s;thread=a;main;f 1\n\
                      time=000000.020s;thread=a;main;f 2\n",
         },
         Example {
-            arguments: &["--label", "k=a=b"],
+            arguments: &["--with-label", "k=a=b"],
             input: "# labels: k\nk=a;f 1\nk=a=b;f 2\n",
             output: "# labels: k\nk=a=b;f 2\n",
         },

@@ -10,7 +10,7 @@ pub(in crate::filter) const MERGE_THREADS: Operation = Operation {
     value: None,
     group: Group::Frames,
     about: "Delete the frames that name processes and threads",
-    details: "`COMM-PID/TID` and `COMM-PID` (perf with --tid, --pid), `process PID:\"COMMAND\"` and \
+    details: "`COMM-PID/TID` and `COMM-PID` (perf with --per-thread, --per-process), `process PID:\"COMMAND\"` and \
               `thread (TID): NAME` (py-spy), `P1;T0:1` (austin). A stack that is nothing else \
               becomes [no frames]. A root that is a bare name may be a function and stays: see \
               --skip-roots.",

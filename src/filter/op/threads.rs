@@ -2,7 +2,7 @@
 //!
 //! | written by | first frames |
 //! |---|---|
-//! | perf, `fg-collapse --pid`, `--tid` | `COMM-PID` or `COMM-PID/TID` |
+//! | perf, `fg-collapse --per-process`, `--per-thread` | `COMM-PID` or `COMM-PID/TID` |
 //! | py-spy `--subprocesses`, `--threads` | `process PID:"COMMAND"` for each ancestor, `thread (TID): NAME` |
 //! | austin | `P16668`, `T0:16668` |
 //! | perf, bcc | the name of the thread alone: any root frame that is none of the above |

@@ -99,7 +99,7 @@ fn check_size(width: u64, height: u64) -> Result<()> {
         return Ok(());
     }
     let what = format!(
-        "a PNG of {width} × {height} pixels is too large; --height, --width, --scale and --minwidth make it smaller"
+        "a PNG of {width} × {height} pixels is too large; --height, --width, --pixel-ratio and --minwidth make it smaller"
     );
     Err(ErrorKind::Setting { what }.into())
 }

@@ -34,7 +34,7 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "perf-sched",
-    producer: "perf script of sched:sched_switch events (perf sched record), by --format only",
+    producer: "perf script of sched:sched_switch events (perf sched record), by --input-format only",
     tested: Tested::Seen("perf 6.1"),
     values: "offcpu, blocked, runnable",
     unit: "ns",

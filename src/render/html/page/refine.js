@@ -151,13 +151,13 @@ export function command(chips, threads, focused, ranges = [], shares = true, poo
   }
   const words = ["fg-filter"];
   for (const range of ranges) words.push("--time", rangeKey(range));
-  for (const { option, path } of threads) if (!path && option) words.push("--label", option);
+  for (const { option, path } of threads) if (!path && option) words.push("--with-label", option);
   for (const { path, isLabel } of threads) if (path) words.push("-e", keepingCase(`${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`));
   for (const { name } of pools) words.push("--rename", renamingOf(literally(name), name));
   for (const { op, value } of chips) words.push("--" + op, value);
   if (focused) words.push("--focus", focused);
   if (words.length === 1) words.push("-e", "");
-  const timed = words.includes("--time") || words.includes("--label");
+  const timed = words.includes("--time") || words.includes("--with-label");
   return [...words.map(quoted), timed ? "RECORDING" : "out.folded"].join(" ");
 }
 
