@@ -13,6 +13,7 @@ pub mod bundle;
 pub mod cargo;
 pub mod check;
 mod compare;
+pub mod demo;
 mod ended;
 mod ending;
 pub mod events;
@@ -60,13 +61,13 @@ use results::Use;
 #[cfg(target_os = "linux")]
 macro_rules! tasks {
     () => {
-        "bundle|cargo|check"
+        "bundle|cargo|check|demo"
     };
 }
 #[cfg(not(target_os = "linux"))]
 macro_rules! tasks {
     () => {
-        "cargo|check"
+        "cargo|check|demo"
     };
 }
 
@@ -214,6 +215,11 @@ pub enum Task {
     ///
     /// Tries everything that a recording may need, and shows what works.
     Check(check::Check),
+    /// Show a slow program, its page, and what its fix changed
+    ///
+    /// Nothing is recorded: two recordings that ship with fg-record are written into the user's folder for what may
+    /// be deleted, with a page of the slow program, which is opened, and one of what its fix changed.
+    Demo(demo::Demo),
 }
 
 impl Tool for Record {
@@ -225,6 +231,7 @@ impl Tool for Record {
             Some(Task::Bundle(bundle)) => bundle.run(),
             Some(Task::Cargo(cargo)) => cargo.run(),
             Some(Task::Check(check)) => check.run(),
+            Some(Task::Demo(demo)) => demo.run(),
             None => {
                 refuse_late_task(&self.command, &std::env::args_os().collect::<Vec<_>>())?;
                 let which = Running { pids: processes::find(&self.pid)?, tids: self.tid };

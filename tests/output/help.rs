@@ -6,7 +6,7 @@ use super::messages::name;
 use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed};
 
 /// The commands that have help.
-const COMMANDS: [(&str, &[&str]); 8] = [
+const COMMANDS: [(&str, &[&str]); 9] = [
     (COLLAPSE, &[]),
     (FILTER, &[]),
     (DIFF, &[]),
@@ -15,6 +15,7 @@ const COMMANDS: [(&str, &[&str]); 8] = [
     (RECORD, &["bundle"]),
     (RECORD, &["cargo"]),
     (RECORD, &["check"]),
+    (RECORD, &["demo"]),
 ];
 
 fn shown(program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {

@@ -88,7 +88,7 @@ fn completed(program: &str, words: &[&str]) -> Option<Vec<String>> {
 #[test]
 fn completions_offer_values() {
     for (program, words, expected) in [
-        (RECORD, &[""][..], "bundle cargo check"),
+        (RECORD, &[""][..], "bundle cargo check demo"),
         (RECORD, &["cargo", "--unit-t"], "--unit-test"),
         (RECORD, &["--with", "p"], "perf py-spy"),
         (RECORD, &["--call-graph", ""], "dwarf fp none"),

@@ -202,3 +202,33 @@ fn a_format_that_no_browser_shows_is_not_opened() {
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), expected.to_owned()));
     assert!(!temporary.path().join(".cache").exists());
 }
+
+/// Nothing is recorded, so it works everywhere: pages, recordings and three commands to go on with.
+#[test]
+fn the_demo_opens_its_page_and_says_how_to_go_on() {
+    let temporary = folder();
+    let folder = temporary.path().canonicalize().expect("it is there");
+    stand_in(&folder, "surf", "");
+    let mut command = in_folder(&folder);
+    command.arg("demo").env("BROWSER", "surf").env("XDG_CACHE_HOME", folder.join("cache"));
+    let output = command.stdin(Stdio::null()).output().expect("fg-record");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    let pages = folder.join("cache/fg-tools/pages");
+    let page = pages.join("demo-slow.html").to_string_lossy().into_owned();
+    assert_eq!(said(&folder, "surf")[2..], [&*page]);
+    let out = text(&output.stdout);
+    let is_row = |line: &&str| line.contains("__strcmp_evex") && line.contains('-');
+    assert!(out.contains(&page) && out.lines().any(|line| is_row(&line)), "{out}");
+    let commands: Vec<&str> = out.lines().filter(|line| line.starts_with("  fg-")).collect();
+    assert_eq!(commands.len(), 3, "{out}");
+    assert!(commands[2].contains("fg-record --open ./app"), "{out}");
+    for command in &commands[..2] {
+        let files = command.split(' ').filter(|word| word.ends_with(".folded"));
+        assert!(
+            files.clone().count() > 0 && files.into_iter().all(|file| Path::new(file).is_file()),
+            "{command}"
+        );
+    }
+    let change = fs::read_to_string(pages.join("demo-diff.html")).expect("a page");
+    assert!(change.contains("find"), "it names the function");
+}

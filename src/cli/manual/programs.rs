@@ -12,6 +12,7 @@ pub(super) const ALL: &[&Manual] = &[
     &RECORD_BUNDLE,
     &RECORD_CARGO,
     &RECORD_CHECK,
+    &RECORD_DEMO,
 ];
 
 const DEBUG_FOLDERS: (&str, &str) =
@@ -115,6 +116,7 @@ const RECORD: Manual = Manual {
         "fg-record-bundle(1)",
         "fg-record-cargo(1)",
         "fg-record-check(1)",
+        "fg-record-demo(1)",
         "fg-collapse(1)",
         "fg-render(1)",
         "fg-diff(1)",
@@ -152,6 +154,18 @@ const RECORD_CHECK: Manual = Manual {
     environment: &[("PATH", "The folders in which other profilers are looked for.")],
     files: &[("/proc/sys/kernel/perf_event_paranoid", "What the kernel lets users record.")],
     see_also: &["fg-record(1)"],
+};
+
+const RECORD_DEMO: Manual = Manual {
+    name: "fg-record-demo",
+    first: &[],
+    uses: &["fg-record demo"],
+    environment: &[
+        RECORD_ENVIRONMENT[1],
+        ("XDG_CACHE_HOME", "The folder for the pages (default: ~/.cache)."),
+    ],
+    files: &[("~/.cache/fg-tools/pages", "The pages and recordings: demo-slow.html and others.")],
+    see_also: &["fg-record(1)", "fg-render(1)", "fg-diff(1)"],
 };
 
 #[cfg(test)]
