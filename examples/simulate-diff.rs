@@ -120,7 +120,7 @@ fn recording(random: &mut Random, work: &[f64], samples: u32, program: Program) 
                 function = random.pick(&moved, whole);
                 stay += -program.phase * (1.0 - random.uniform()).ln();
             }
-            let context = Context { time: Some(at), ..Context::UNKNOWN };
+            let context = Context::UNKNOWN.at(at);
             profile.add_at(["main", &name(function)], Weight::ONE, &context).expect("counts fit");
             stay -= 1.0;
             at += 1;

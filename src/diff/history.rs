@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! # fg-tools history: time, commit, machine, unit, runs, weight, function
-//! 2026-11-25T07:40:00Z	4f1c9a2	ci-3	ns	5	147000000	parse
-//! 2026-11-25T07:40:00Z	4f1c9a2	ci-3	ns	5	52000000	lex
+//! 2026-11-25T07:40:00Z  4f1c9a2  ci-3  ns  5  147000000  parse
+//! 2026-11-25T07:40:00Z  4f1c9a2  ci-3  ns  5  52000000  lex
 //! ```
-//! A line is the mean self weight of a function over the runs of a commit. Functions with small shares are one,
+//! There are tabs between the cells. A line is the mean self weight of a function over the runs of a commit. Functions with small shares are one,
 //! [`OTHER`], so that the lines of a run add up to its whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

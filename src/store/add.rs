@@ -70,7 +70,7 @@ enum Outcome {
     /// It is in the store.
     There,
     /// Its values, and what identifies it.
-    Read { values: Values, content: String, message: Option<String> },
+    Read { values: Box<Values>, content: String, message: Option<String> },
     /// It cannot be read.
     Reject(Error),
 }
@@ -212,7 +212,7 @@ fn read_values(planned: &Planned<'_>, request: &Request, known: &Known) -> Resul
         Ok(read) => read,
         Err(error) if matches!(error.kind(), ErrorKind::Empty { .. }) => {
             let message = Some("no samples in it".to_owned());
-            return Ok(Outcome::Read { values: Values::default(), content, message });
+            return Ok(Outcome::Read { values: Box::default(), content, message });
         }
         Err(error) => return Err(error),
     };
@@ -243,7 +243,7 @@ fn read_values(planned: &Planned<'_>, request: &Request, known: &Known) -> Resul
         }
     }
     let message = (!report.notes.is_empty()).then(|| report.notes.join("\n"));
-    Ok(Outcome::Read { values, content, message })
+    Ok(Outcome::Read { values: Box::new(values), content, message })
 }
 
 /// What a recording holds, and of which labels it is, as a hash: a copy under another name is no other recording.

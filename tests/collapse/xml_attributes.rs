@@ -14,6 +14,7 @@ const OTHERS: [&str; 9] =
 const DEEP: usize = 2_000;
 
 /// The places of tags, of the attributes in them and of their values, and of the texts between them.
+#[allow(clippy::type_complexity)]
 fn places(text: &[u8]) -> (Vec<Range<usize>>, Vec<(Range<usize>, Range<usize>)>, Vec<Range<usize>>) {
     let (mut tags, mut attributes, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = 0;

@@ -195,7 +195,7 @@ fn a_page_has_unasked_only_code_that_a_recording_of_this_machine_names() {
     );
     let page = |header: &str, more: &[&str]| {
         let all = [&["--format", "html"], more, &["-"]].concat();
-        let run = run_in(&app.join(".."), &all, &format!("{header}{stacks}"));
+        let run = run_in(&app.join(".."), &all, format!("{header}{stacks}"));
         assert_eq!(run.status, 0, "{}", run.stderr);
         (section(&String::from_utf8_lossy(&run.stdout), "source"), run.stderr)
     };

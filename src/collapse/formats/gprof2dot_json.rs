@@ -80,8 +80,7 @@ impl Collapser for Gprof2dotJson {
         }
         json.end(report);
         let mut frames = FrameNames::default();
-        let functions: Vec<FrameId> =
-            names.iter().map(|name| frames.symbol(name.as_bytes(), sink)).collect();
+        let functions: Vec<FrameId> = names.iter().map(|name| frames.symbol(name.as_bytes(), sink)).collect();
         let mut values = Values::new(reading, declared, 0)?;
         let mut stack = Vec::new();
         for (chain, costs) in events {
@@ -154,7 +153,10 @@ mod tests {
     #[test]
     fn chains_are_leaf_first_and_each_cost_is_a_value() {
         assert_eq!(Gprof2dotJson.detect(TEXT.as_bytes()), Verdict::Yes);
-        assert_eq!(fold(&Gprof2dotJson, TEXT, &Options::default()), "[no stack] 4\nmain;a:b 7\nmain;a:b;c 1.5\n");
+        assert_eq!(
+            fold(&Gprof2dotJson, TEXT, &Options::default()),
+            "[no stack] 4\nmain;a:b 7\nmain;a:b;c 1.5\n"
+        );
         let calls = ValueSelection::Named(vec![b"calls".to_vec()]);
         let calls = Options { values: calls, ..Options::default() };
         assert_eq!(fold(&Gprof2dotJson, TEXT, &calls), "main;a:b 1\nmain;a:b;c 2\n");

@@ -23,8 +23,13 @@ use crate::input::{Input, lines};
 use crate::number;
 use crate::weight::Weight;
 
-const INFO: FormatInfo =
-    FormatInfo { name: "rprof", producer: "R's Rprof", tested: Tested::Seen("R 4.2"), values: "time", unit: "us" };
+const INFO: FormatInfo = FormatInfo {
+    name: "rprof",
+    producer: "R's Rprof",
+    tested: Tested::Seen("R 4.2"),
+    values: "time",
+    unit: "us",
+};
 
 /// The key of the first line, which its value ends.
 const INTERVAL: &[u8] = b"sample.interval=";

@@ -63,7 +63,7 @@ pub fn read(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     let position = Position::file(input.name().clone());
     let mut bytes = Vec::new();
     let mut reader = input.into_reader();
-    let read = (&mut reader).read_to_end(&mut bytes);
+    let read = reader.read_to_end(&mut bytes);
     read.map_err(|e| reader.error(e))?;
     let mut events = Events::new(sink);
     let mut at = 0;
