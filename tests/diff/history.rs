@@ -17,7 +17,7 @@ fn recording(parse: usize, run: usize) -> String {
 fn a_run_is_judged_by_those_before_it_and_added() {
     let files = Files::new();
     let history = files.path().join("perf").to_str().unwrap().to_owned();
-    let file = files.put("run.folded", &recording(100_000_000, 0));
+    let file = files.put("run.folded", recording(100_000_000, 0));
     let first = run(&["--history", &history, "--commit", "c0", &file], "");
     assert_eq!((first.status, &*first.stdout), (0, ""));
     assert!(
@@ -26,7 +26,7 @@ fn a_run_is_judged_by_those_before_it_and_added() {
         first.stderr
     );
     for number in 1..9 {
-        let file = files.put("run.folded", &recording(100_000_000, number));
+        let file = files.put("run.folded", recording(100_000_000, number));
         let same = run(
             &["--history", &history, "--commit", &format!("c{number}"), "--gate", "slower>5%", &file],
             "",
@@ -38,7 +38,7 @@ fn a_run_is_judged_by_those_before_it_and_added() {
     assert_eq!(text.lines().filter(|line| line.ends_with("\tparse")).count(), 9);
     // A pull request that makes parse slower: it is judged, and leaves no line.
     let names: Vec<String> =
-        (0..5).map(|n| files.put(&format!("pull{n}.folded"), &recording(160_000_000, 20 + n))).collect();
+        (0..5).map(|n| files.put(&format!("pull{n}.folded"), recording(160_000_000, 20 + n))).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let slow = run(&[&["--history", &history, "--gate", "slower>5%"], &names[..]].concat(), "");
     assert_eq!(slow.status, 1, "{}{}", slow.stdout, slow.stderr);
@@ -58,7 +58,7 @@ fn lasting_changes_are_named_with_commit_and_function() {
     assert!(none.stderr.contains("no runs in it"), "{}", none.stderr);
     for number in 0..24 {
         let level = if number < 14 { 100_000_000 } else { 150_000_000 };
-        let file = files.put("run.folded", &recording(level, number));
+        let file = files.put("run.folded", recording(level, number));
         let added = run(
             &["--history", &history, "--machine", "ci", "--commit", &format!("c{number}"), "-q", &file],
             "",
@@ -91,7 +91,7 @@ fn lasting_changes_are_named_with_commit_and_function() {
         trend.stdout
     );
     // Only what came after the change is compared with.
-    let file = files.put("next.folded", &recording(150_000_000, 40));
+    let file = files.put("next.folded", recording(150_000_000, 40));
     let next = run(&["--history", &history, "--machine", "ci", "--json", &file], "");
     assert!(next.stdout.contains("of 10 and 1 runs"), "{}", next.stdout);
 }

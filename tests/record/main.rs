@@ -394,12 +394,11 @@ fn perf_reads_the_raw_recording() {
         let folded =
             command.args(["-q", "--no-inline"]).arg(path).output().expect("fg-collapse starts").stdout;
         // The count of all time is for us: perf does not look at it.
-        let lines = text(&folded)
+        text(&folded)
             .lines()
             .filter(|line| !line.contains("[not sampled]"))
             .map(|line| format!("{line}\n"))
-            .collect::<String>();
-        lines
+            .collect::<String>()
     };
     let (theirs, ours) = (fold(&perf), fold(&path));
     assert!((share(&theirs, "hot") - share(&ours, "hot")).abs() < 0.01, "{theirs}\n{ours}");
