@@ -57,7 +57,7 @@ pub struct Limits {
 impl Default for Limits {
     /// Limits that fit a machine with 4 GB of memory: 2 GiB of it, inputs of 64 GiB, stacks of 100,000 frames.
     fn default() -> Self {
-        Limits { bytes: Some(64 << 30), depth: Some(100_000), memory: Some(2 << 30), ..Limits::NONE }
+        Limits { bytes: Some(64 << 30), depth: Some(1 << 20), memory: Some(2 << 30), ..Limits::NONE }
     }
 }
 

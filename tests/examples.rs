@@ -73,7 +73,7 @@ fn a_gate_judges_in_memory() {
     let verdict = judge(&before, &slower);
     assert!(!verdict.passed());
     let verdict = verdict.to_string();
-    assert!(verdict.contains("parse, 401 → 700") && !verdict.contains("std::"), "{verdict}");
+    assert!(verdict.contains("parse  401 → 700") && !verdict.contains("std::"), "{verdict}");
 }
 
 #[test]

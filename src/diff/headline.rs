@@ -73,9 +73,10 @@ impl Report {
     pub(super) fn change(&self, change: &Change, escape: &Escape) -> String {
         let unit = self.unit_as(escape);
         let runs = format!("n={}+{}", self.sampling.0.runs, self.sampling.1.runs);
-        let p = change
-            .p
-            .map_or_else(|| format!(" ({runs})"), |p| format!("  (p{} {runs})", p_value(p).replace(' ', "")));
+        // `p=0.012`, but `p < 0.001`: Markdown takes a letter behind `<` for HTML.
+        let p = change.p.map(|p| p_value(p).replace("= ", "="));
+        let p = p.map(|p| if p.starts_with('=') { format!("p{p}") } else { format!("p {p}") });
+        let p = p.map_or_else(|| format!(" ({runs})"), |p| format!("  ({p} {runs})"));
         format!("{}{p}", numbers::change(change, unit.as_deref()))
     }
 

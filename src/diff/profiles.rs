@@ -26,7 +26,7 @@ use crate::weight::Weight;
 ///
 /// let verdict = diff.gate("total>5%")?;
 /// assert!(!verdict.passed());
-/// assert!(verdict.to_string().contains("parse  401 → 700  +75%  (p<0.001 n=1+1)"));
+/// assert!(verdict.to_string().contains("parse  401 → 700  +75%  (p < 0.001 n=1+1)"));
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 pub struct Diff<'p> {

@@ -112,7 +112,7 @@ impl Verdict {
         }
     }
 
-    /// A line for each gate that tripped: `gate total>5%: parse  40 → 44 ms  +10%  (p<0.001 n=5+5)`.
+    /// A line for each gate that tripped: `gate total>5%: parse  40 → 44 ms  +10%  (p < 0.001 n=5+5)`.
     pub fn tripped(&self) -> &[String] {
         &self.tripped
     }
@@ -223,7 +223,7 @@ fn evidence(report: &Report) -> String {
     if a == b { format!("{a} {kind} a side") } else { format!("{b} and {a} {kind}") }
 }
 
-/// `parse  40 → 44 ms  +10%  (p<0.001 n=5+5)`.
+/// `parse  40 → 44 ms  +10%  (p < 0.001 n=5+5)`.
 fn describe(tripped: &Tripped<'_>, report: &Report, escape: &Escape) -> String {
     let of = tripped.row.map_or_else(|| "the whole".to_owned(), |row| (escape.name)(&row.name));
     let kind = match tripped.row {

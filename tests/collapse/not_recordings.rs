@@ -22,6 +22,9 @@ const MOST: usize = 50_000;
 
 /// Files of the project that are recordings, or quote one, and the reason.
 const OUR_QUOTES: &[(&str, &str)] = &[
+    ("docs/gallery/sched.perf.gz", "a recording that the documentation reads"),
+    ("docs/gallery/stall.mojo.gz", "a recording that the documentation reads"),
+    ("docs/gallery/stall.pb.gz", "a recording that the documentation reads"),
     ("src/collapse/formats/fg_html.rs", "looks for the mark of a page"),
     ("src/collapse/formats/perf_script/fields.rs", "its head shows the format"),
     ("src/collapse/formats/perf_script/header.rs", "its tests are recordings"),

@@ -65,7 +65,7 @@ fn errors_are_one_line_and_status_2() {
             "v8-version,12,4,254\nshared-library,/usr/bin/node\n",
             "standard input: not read here: a log of V8; convert it: ",
         ),
-        (&["-f", "prf"], "", "there is no format \"prf\"; is it perf-data, perf-script, perf-sched or "),
+        (&["--input-format", "prf"], "", "there is no format \"prf\"; is it perf-data, perf-script, perf-sched or "),
         (&["--input-format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (
             &["--strict"],
@@ -413,7 +413,7 @@ fn text_whose_lines_end_in_numbers_is_refused_with_what_to_do() {
     for (input, what) in [
         (
             "The year was 1999\n",
-            "do not look like stacks; if they are, fg-collapse --format folded takes them",
+            "do not look like stacks; if they are, fg-collapse --input-format folded takes them",
         ),
         ("http_requests_total{code=\"200\"} 1027\n", "do not look like stacks"),
         ("# TYPE up gauge\nup 1\n", "metrics as Prometheus reads them"),

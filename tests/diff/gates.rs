@@ -16,13 +16,13 @@ fn gate(options: &[&str]) -> (i32, String) {
 #[test]
 fn every_kind_of_gate_trips() {
     for (expression, said) in [
-        ("total>5%", "gate total>5%: parse  6,000 → 7,006  +17%  (p<0.001 n=1+1), and 1 more\n"),
-        ("self>2pp", "gate self>2pp: lex (self)  2,000 → 3,001  +50%  (p<0.001 n=1+1)\n"),
-        ("self>1000", "gate self>1000: lex (self)  2,000 → 3,001  +50%  (p<0.001 n=1+1)\n"),
+        ("total>5%", "gate total>5%: parse  6,000 → 7,006  +17%  (p < 0.001 n=1+1), and 1 more\n"),
+        ("self>2pp", "gate self>2pp: lex (self)  2,000 → 3,001  +50%  (p < 0.001 n=1+1)\n"),
+        ("self>1000", "gate self>1000: lex (self)  2,000 → 3,001  +50%  (p < 0.001 n=1+1)\n"),
         ("self>1001", ""),
         ("total>51%", ""),
-        ("self>50%", "gate self>50%: lex (self)  2,000 → 3,001  +50%  (p<0.001 n=1+1)\n"),
-        ("/^parse$/>10%", "gate /^parse$/>10%: parse  6,000 → 7,006  +17%  (p<0.001 n=1+1)\n"),
+        ("self>50%", "gate self>50%: lex (self)  2,000 → 3,001  +50%  (p < 0.001 n=1+1)\n"),
+        ("/^parse$/>10%", "gate /^parse$/>10%: parse  6,000 → 7,006  +17%  (p < 0.001 n=1+1)\n"),
         ("/write/>0", ""),
         ("self/^parse$/>20%", ""),
         ("total<0", ""),

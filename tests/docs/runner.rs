@@ -48,6 +48,11 @@ const MAY_LACK: &[(&str, &[&str])] = &[
     ("--runs 5 ", &["gate slower>"]),
     ("perf archive", &["perf"]),
     ("jq ", &["jq: command not found"]),
+    // A process that only waits for work has nothing else to show.
+    ("--idle", &["no stacks in the input"]),
+    // These tools attach to a program that may be over before they look.
+    ("rbspy record", &["Something went wrong while rbspy was sampling", "no profile samples were collected"]),
+    ("out.py-spy", &["do not look like stacks", "no such file"]),
 ];
 
 /// What a recording of a second says on a machine that had no time for the program.

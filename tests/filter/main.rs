@@ -290,7 +290,7 @@ fn an_empty_leaf_is_no_frame() {
     let input = "main; 19\nmain;a; 1\r\nx;; 2.50\n";
     assert_eq!(filter(&["^main$"], input), "main; 19\n");
     assert_eq!(filter(&["a$"], input), "main;a; 1\r\n");
-    assert_eq!(filter(&["-x", "", "--format=folded"], input), "");
+    assert_eq!(filter(&["-x", "", "--input-format=folded"], input), "");
     assert_eq!(
         filter(&["-c", "."], input),
         "kept stacks 3 weight 22.5 (100.00%)\ndropped stacks 0 weight 0 (0.00%)\n"

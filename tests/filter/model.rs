@@ -44,7 +44,7 @@ const EXPRESSIONS: &[&str] =
 const OPERATIONS: &[(&str, &[&str])] = &[
     ("focus", EXPRESSIONS),
     ("ignore", EXPRESSIONS),
-    ("root", EXPRESSIONS),
+    ("rooted-at", EXPRESSIONS),
     ("leaf", EXPRESSIONS),
     ("path", &["a;b", "a;...;b", "^main$;...;a;b;...;c", "lib;.;lib", "^a$"]),
     ("kind", &["kernel", "no-kernel", "user", "no-user", "inlined", "no-inlined", "jit", "no-jit"]),

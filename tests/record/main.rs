@@ -436,7 +436,7 @@ fn errors_are_one_line_and_status_2() {
         ),
         (&["-p", "4194303", "-d", "0.1"], "there is no process 4194303"),
         // Before the program runs.
-        (&["--svg", "/no/such/a.svg", "--", "echo", "it ran"], "/no/such/a.svg: cannot open: no such file"),
+        (&["-o", "/no/such/a.svg", "--", "echo", "it ran"], "/no/such/a.svg: cannot open: no such file"),
         (&["-e", "nonsense", "--", "true"], "there is no event \"nonsense\""),
     ] {
         let Some(output) = recorded(fg_record().args(arguments)) else { return };

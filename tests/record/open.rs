@@ -229,6 +229,6 @@ fn the_demo_opens_its_page_and_says_how_to_go_on() {
             "{command}"
         );
     }
-    let change = fs::read_to_string(pages.join("demo-diff.html")).expect("a page");
-    assert!(change.contains("find"), "it names the function");
+    let change = std::process::Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(pages.join("demo-diff.html")).output().expect("fg-collapse starts");
+    assert!(text(&change.stdout).contains("find"), "it names the function");
 }

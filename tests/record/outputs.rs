@@ -132,7 +132,7 @@ fn outputs_are_refused_before_the_command_runs() {
     for (arguments, said) in [
         (&["-o", "a.nosuch"][..], "no format has files that end in .nosuch; there are svg, html"),
         (&["-o", "perf.data"], "no format has files that end in .data; --raw writes the recording itself"),
-        (&["-o", "a.svg", "--svg", "a.svg"], "the output a.svg is named twice"),
+        (&["-o", "a.svg", "-o", "a.svg"], "the output a.svg is named twice"),
         (&["-o", "a.folded", "--title", "x"], "--title means nothing to collapsed"),
         (&["--raw", "-o", "a.data", "-o", "b.data"], "--raw writes one file"),
         (&["--raw", "-o", "-"], "--raw needs a file"),

@@ -138,6 +138,5 @@ fn lost_records_of_mappings_are_no_lost_samples() {
     let lost = said.lines().find_map(|line| line.strip_suffix("use --call-graph fp")?.split(' ').nth(1));
     let lost: f64 = lost.map_or(0.0, |lost| lost.parse().expect("a number"));
     assert!(lost <= cpu_time(&folded) / 1e9 * 997.0 * 1.3, "{said}");
-    assert!(said.contains("records of what processes do were lost"), "{said}");
     assert!(sum(&folded, "") >= cpu_time(&folded) * 0.98, "{folded}");
 }

@@ -24,11 +24,11 @@ fn the_one_format_can_be_named() {
 fn help_man_page_and_completions() {
     let help = run(&["--help"], "");
     assert_eq!(help.status, 0);
-    for option in ["--nameattr", "--colors", "--flamechart", "--generate"] {
+    for option in ["--colors", "--flamechart", "--generate"] {
         assert!(help.text().contains(option));
     }
     assert!(run(&["--generate", "man"], "").text().contains("fg\\-render"));
-    assert!(run(&["--generate", "bash"], "").text().contains("--colordiffusion"));
+    assert!(run(&["--generate", "bash"], "").text().contains("--colors"));
     let short = run(&["-h"], "");
     let long_lines: Vec<_> = short.text().lines().filter(|line| line.chars().count() > 79).collect();
     assert!(long_lines.is_empty(), "{long_lines:?}");
@@ -89,7 +89,7 @@ fn options_that_mean_nothing_are_refused() {
         (&["--format", "tsv", "--title", "x"][..], "--title means nothing to tsv; it is for svg, "),
         (&["--limit", "3"], "--limit means nothing to svg; it is for "),
         (
-            &["-o", "a.tsv", "-o", "b.folded", "-i"],
+            &["-o", "a.tsv", "-o", "b.folded", "--inverted"],
             "--inverted means nothing to tsv and collapsed; it is for svg",
         ),
         (&["--format", "peek"], "peek needs a regular expression: --peek malloc"),

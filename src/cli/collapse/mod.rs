@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   perf record --call-graph dwarf ./app && fg-collapse perf.data > out.folded
   perf script | fg-collapse > out.folded
-  perf script | fg-collapse --mark kernel --per-thread | fg-render --colors java > out.svg
+  perf script | fg-collapse --mark kernel --per-thread | fg-render > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
   fg-collapse --value page-faults out.perf > faults.folded
   fg-collapse --scale night=0.3,day=0.7 night.pb.gz day.pb.gz -o default.pprof

@@ -158,7 +158,7 @@ impl Diff {
                     _ => format!("{:+.1}%", 100.0 * (after - before) / before),
                 };
                 let name = name.as_deref().map_or("the whole".into(), String::from_utf8_lossy);
-                let p = if change.p < 0.001 { "p<0.001".to_owned() } else { format!("p={:.3}", change.p) };
+                let p = if change.p < 0.001 { "p < 0.001".to_owned() } else { format!("p={:.3}", change.p) };
                 let commit = &history.entries[change.at].commit;
                 let (n, m) = change.counts;
                 let place = if machine.is_empty() { String::new() } else { format!("  {machine}") };

@@ -297,6 +297,7 @@ impl Render {
                 "no weights before: each stack has one weight; fg-diff writes two"
             }
             _ if !self.picture.stacks.base.is_empty() => "no stacks with the frame that --base names",
+            s if !s.total.value.is_zero() => "all frames are too narrow to be drawn; --minwidth 0 draws them",
             _ => "no stacks in the input",
         };
         let error = Error::from(ErrorKind::Empty { what: what.to_owned() });

@@ -261,7 +261,7 @@ mod tests {
         let text = markdown("self/a/>5% self/b/>900%");
         assert!(text.starts_with("**Failed: "), "{text}");
         assert!(
-            text.contains("\n- gate `self/a/>5%`: `a` (self)  2,000 → 6,000  +200%  (p<0.001 n=1+1)\n"),
+            text.contains("\n- gate `self/a/>5%`: `a` (self)  2,000 → 6,000  +200%  (p < 0.001 n=1+1)\n"),
             "{text}"
         );
         assert!(text.contains("\n- gate `self/b/>900%` passed: would have seen +"), "{text}");

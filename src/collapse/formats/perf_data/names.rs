@@ -222,7 +222,9 @@ impl<'a> Namer<'a> {
 
     /// The paths at which a file of the recorded system may be.
     fn places_of(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
-        let below = self.search.symfs.is_some().then(|| self.search.in_symfs(path));
+        // A link in place of the file itself is not followed: whoever opens it has to see it.
+        let (folder, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
+        let below = self.search.symfs.is_some().then(|| self.search.in_symfs(folder).join(name));
         below.into_iter().chain([path.to_owned()])
     }
 }
