@@ -156,7 +156,7 @@ fn folded_text_is_filtered_as_it_streams_by() {
 
 #[test]
 fn a_program_moves_from_inferno_as_a_whole() {
-    let perf = "calc 1/1 1.0: 10 cycles:\n\t 401 leaf (/bin/calc)\n\t 402 main (/bin/calc)\n\t 403 _start (/bin/calc)\n\n";
+    let perf = "calc  1/1 1.000000: 10 cycles: \n\t    401 leaf+0x1 (/bin/calc)\n\t    402 main+0x1 (/bin/calc)\n\t    403 _start+0x1 (/bin/calc)\n\n";
     let mut picture = Vec::new();
     inferno_replaced::draw(perf.as_bytes(), &mut picture).unwrap();
     let picture = text(picture);
@@ -172,8 +172,7 @@ fn a_program_moves_from_inferno_as_a_whole() {
     let mut options = fg_tools::folder::Options::default();
     options.skip_after = vec!["main".into()];
     fg_tools::folder::Folder::from(options).collapse(perf.as_bytes(), &mut ours).unwrap();
-    // It counts samples, which weigh ten cycles each here.
-    assert_eq!(text(of_inferno).replace(" 1\n", " 10\n"), text(ours));
+    assert_eq!(text(of_inferno), text(ours));
 }
 
 #[test]

@@ -332,7 +332,8 @@ impl<'j> Judge<'j> {
             },
             None => {
                 let share = self.test_share(candidate);
-                Tests { weight: self.test_lone_weight(candidate, &share), share }
+                let weight = self.test_lone_weight(candidate, &share);
+                Tests { share, weight }
             }
         }
     }
@@ -371,7 +372,8 @@ impl<'j> Judge<'j> {
         compare_in_blocks(candidate.counts, (before, after), alpha)
     }
 
-    /// Tests a weight of one recording a side: its share of a whole of which runs differ as the prior says.
+    /// Tests a weight of one recording a side: its share of a whole of which runs differ as the prior says. A weight is no
+    /// surer than the whole: a function that moves along with it says nothing of its own.
     fn test_lone_weight(&self, candidate: &Candidate, share: &Test) -> Option<Test> {
         let weights = candidate.weights.as_ref()?;
         let (before, after) = (weights.before[0], weights.after[0]);
@@ -385,7 +387,9 @@ impl<'j> Judge<'j> {
         let freedom = moderated::sum_freedom((of_share, share.freedom), (of_whole, self.prior.freedom));
         let difference = after - before;
         let deviation = f64::midpoint(before, after) * (of_share + of_whole).sqrt();
-        Some(by_deviation(difference, deviation, freedom, self.options.alpha))
+        let test = by_deviation(difference, deviation, freedom, self.options.alpha);
+        let of_whole = self.test_whole().map_or(1.0, |whole| whole.p);
+        Some(Test { p: test.p.max(of_whole), ..test })
     }
 
     /// Finds out how many independent samples the samples of each side are worth.

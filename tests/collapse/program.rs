@@ -65,7 +65,11 @@ fn errors_are_one_line_and_status_2() {
             "v8-version,12,4,254\nshared-library,/usr/bin/node\n",
             "standard input: not read here: a log of V8; convert it: ",
         ),
-        (&["--input-format", "prf"], "", "there is no format \"prf\"; is it perf-data, perf-script, perf-sched or "),
+        (
+            &["--input-format", "prf"],
+            "",
+            "there is no format \"prf\"; is it perf-data, perf-script, perf-sched or ",
+        ),
         (&["--input-format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (
             &["--strict"],

@@ -52,6 +52,7 @@ const MAY_LACK: &[(&str, &[&str])] = &[
     ("--idle", &["no stacks in the input"]),
     // These tools attach to a program that may be over before they look.
     ("rbspy record", &["Something went wrong while rbspy was sampling", "no profile samples were collected"]),
+    ("py-spy record", &["panicked at", "Failed to ", "Error: "]),
     ("out.py-spy", &["do not look like stacks", "no such file"]),
 ];
 

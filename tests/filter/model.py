@@ -71,7 +71,7 @@ def kind(frames, value):
 SELECT = {
     "focus": lambda frames, r: any(search(r, f) for f in frames),
     "ignore": lambda frames, r: not any(search(r, f) for f in frames),
-    "root": lambda frames, r: search(r, frames[0]),
+    "rooted-at": lambda frames, r: search(r, frames[0]),
     "leaf": lambda frames, r: search(r, frames[-1]),
     "path": lambda frames, p: calls(frames, [run.split(";") for run in p.split(";...;")]),
     "kind": kind,

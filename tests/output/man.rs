@@ -96,7 +96,6 @@ fn completions_offer_values() {
         (FILTER, &["--strip", "h"], "hash hex"),
         (FILTER, &["--input-format", "perf-"], "perf-data perf-script perf-sched"),
         (COLLAPSE, &["--input-format", "speed"], "speedscope"),
-        (COLLAPSE, &["-f", "speed"], "speedscope"),
         (RENDER, &["--format", "s"], "svg speedscope"),
         (RENDER, &["--input-format", "heaptr"], "heaptrack"),
         (RENDER, &["--colors", "j"], "java js"),
@@ -116,7 +115,7 @@ fn completions_offer_values() {
         // Words of the program to record are its own.
         (RECORD, &["-q", "ls", "--al"], ""),
         (RECORD, &["-o", "out.svg", "--", "ls", "--al"], ""),
-        (RECORD, &["-o", "out.svg", "--al"], "--all --alloc --alpha"),
+        (RECORD, &["-o", "out.svg", "--al"], "--all --alloc"),
     ] {
         let Some(offered) = completed(program, words) else { return super::skip::skip("no bash") };
         assert_eq!(offered.join(" "), expected, "{program} {words:?}");

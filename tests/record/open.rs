@@ -229,6 +229,9 @@ fn the_demo_opens_its_page_and_says_how_to_go_on() {
             "{command}"
         );
     }
-    let change = std::process::Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(pages.join("demo-diff.html")).output().expect("fg-collapse starts");
+    let change = std::process::Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
+        .arg(pages.join("demo-diff.html"))
+        .output()
+        .expect("fg-collapse starts");
     assert!(text(&change.stdout).contains("find"), "it names the function");
 }

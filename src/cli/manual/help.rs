@@ -53,7 +53,7 @@ fn short(command: &Command, manual: &Manual, name: &str) -> String {
         text.push_str(&line_of(arg));
     }
     if !manual.uses.is_empty() {
-        text.push_str("\nExamples:\n");
+        text.push_str(if text.is_empty() { "Examples:\n" } else { "\nExamples:\n" });
     }
     for line in manual.uses {
         text.push_str(&format!("  {line}\n"));
