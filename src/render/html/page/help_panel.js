@@ -25,5 +25,5 @@ const KEYS = [
 
 export function helpPanel() {
   const keys = make("dl", {}, ...KEYS.flatMap(([key, meaning]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, meaning)]));
-  return [make("h2", {}, "Keys"), keys];
+  return [make("h2", {}, "Keys"), keys, make("p", {}, "A click zooms; a second button or a long touch opens a menu.")];
 }

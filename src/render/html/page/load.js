@@ -33,7 +33,7 @@ function say(text) {
 }
 
 if (typeof DecompressionStream === "undefined") {
-  say("This page needs a newer browser, of 2023 or later.");
+  say("This page needs a newer browser, of 2023 or later. fg-collapse reads its profile.");
 } else {
   try {
     const [style, body, code] = await Promise.all(["style", "body", "script"].map(async (name) => {
