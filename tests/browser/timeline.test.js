@@ -238,9 +238,9 @@ test("a thinned time line says how many samples it holds", async () => {
   }
   assert.deepEqual(await pills(whole), ["0.0 – 1.0 s · 1 s · 500 samples"]);
   assert.deepEqual(await pills(thinned), ["0.0 – 1.0 s · 1 s · about 1 s"]);
-  // 40 samples of 250 against none are no chance; those that stand for ten each are but four of 25.
+  // All of 40 samples against none of 460 are no chance; those that stand for ten each are but four.
   for (const [one, isTold] of [[whole, true], [thinned, false]]) {
-    await one.evaluate(() => globalThis.flame.change({ ranges: [[0, 0.5], [0.1, 0.6]], colour: "change", shares: true }));
+    await one.evaluate(() => globalThis.flame.change({ ranges: [[0.08, 1], [0, 0.08]], colour: "change", shares: true }));
     await settled(one);
     const told = await one.evaluate(() => {
       const { changes, names } = globalThis.flame.model;
