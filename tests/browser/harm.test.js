@@ -165,6 +165,13 @@ function emptyPage() {
   }
 }
 
+test("a button of a sign has a name in words", async () => {
+  const page = await view("a;b 5\n", { hash: "#do=hide:c" });
+  const names = await page.$$eval("button", (all) => all.filter((one) => one.checkVisibility()).map((one) => one.getAttribute("aria-label") ?? one.textContent));
+  assert.ok(names.includes("Previous match") && names.includes("Remove Hide: c"), names.join());
+  assert.deepEqual(names.filter((name) => !/\p{L}/u.test(name)), []);
+});
+
 test("axe finds nothing in any view, theme or panel", async () => {
   const path = makePage(change(), "--title", "A comparison");
   const sourced = save("html", run("fg-render", "main (a.py:1);work (a.py:2) 5\nother (a.py:4) 2\n", "--format", "html", "--input-format", "py-spy"));
