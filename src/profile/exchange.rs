@@ -233,13 +233,13 @@ impl Exchange {
 
     /// Begins the samples of an input, whose values are of these types.
     pub(crate) fn begin(&mut self, types: &[(Text, Text)], head: Head) {
+        // A type that stands there twice is two columns, those of the inputs before, the first one first. A stranger's
+        // file may have thousands of one type: none is looked for among all.
+        let mut free: HashMap<(Text, Text), Vec<usize>> = HashMap::new();
+        self.types.iter().enumerate().rev().for_each(|(at, known)| free.entry(*known).or_default().push(at));
         let mut columns: Vec<u32> = Vec::with_capacity(types.len());
         for kind in types {
-            // A type that stands there twice is two columns.
-            let is_free =
-                |(at, known): &(usize, &(Text, Text))| *known == kind && !columns.contains(&(*at as u32));
-            let at = self.types.iter().enumerate().find(is_free).map(|(at, _)| at);
-            let at = at.unwrap_or_else(|| {
+            let at = free.get_mut(kind).and_then(Vec::pop).unwrap_or_else(|| {
                 self.types.push(*kind);
                 self.types.len() - 1
             });

@@ -39,6 +39,7 @@ const NAMES: &[(&str, &str)] = &[
     ("perf-rust-Yamakaky-dcpu", "names of Rust are demangled"),
     ("perf-java-faults-01", "Java's names are told by themselves, not by the command `java`"),
     ("perf-java-stacks-01", "Java's names are told by themselves, not by the command `java`"),
+    ("perf-java-stacks-02", "Java's names are told by themselves, not by the command `java`"),
 ];
 
 /// The options of a result by its name.

@@ -26,7 +26,7 @@ pub struct Answer {
 /// Makes room for a recording of so many bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn fg_take(len: usize) -> *mut u8 {
-    Box::into_raw(vec![0; len].into_boxed_slice()).cast()
+    Box::into_raw(vec![0u8; len].into_boxed_slice()).cast()
 }
 
 /// Draws a recording: 0 is an SVG, 1 a page, 2 folded text. The recording is taken.
