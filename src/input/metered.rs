@@ -25,7 +25,6 @@ impl InputMeter {
     }
 
     /// Counts all files within the input, those of archives in it as well.
-    #[cfg(feature = "collapse")]
     pub(super) fn of_members(&self) -> InputMeter {
         match self.counts_members {
             true => self.clone(),

@@ -439,7 +439,6 @@ impl Input {
     ///
     /// # Errors
     /// Those of [`Input::new`].
-    #[cfg(feature = "collapse")]
     pub(crate) fn member(
         name: Arc<str>,
         reader: Box<dyn Read + Send>,
@@ -449,7 +448,6 @@ impl Input {
     }
 
     /// The limits of all files within this input.
-    #[cfg(feature = "collapse")]
     pub(crate) fn meter_of_members(&self) -> Option<InputMeter> {
         self.meter.as_ref().map(InputMeter::of_members)
     }
