@@ -31,7 +31,7 @@ use crate::weight::Weight;
 /// let few = (Profile::from_lines(["a 41", "b 59"])?, Profile::from_lines(["a 41", "b 60"])?);
 /// let verdict = Diff::new(&few.0, &few.1).gate("total>5%")?;
 /// assert!(verdict.passed() && verdict.tripped().is_empty());
-/// assert!(verdict.not_judged()[0].starts_with("gate total>5% not judged: "));
+/// assert!(verdict.not_judged()[0].starts_with("gate total>5% not judged"));
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

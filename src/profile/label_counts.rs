@@ -63,7 +63,7 @@ impl Profile {
     /// let mut builder = ProfileBuilder::new(Wants::ALL);
     /// for endpoint in ["/api", "/cart", "/api"] {
     ///     let labels = [(&b"endpoint"[..], endpoint.as_bytes())];
-    ///     builder.add_at(["main"], Weight::new(5), &Context { labels: &labels, ..Context::UNKNOWN })?;
+    ///     builder.add_at(["main"], Weight::new(5), &Context::UNKNOWN.labelled(&labels))?;
     /// }
     /// let counts = builder.finish()?.label_counts()?;
     /// assert_eq!((counts[0].key.as_str(), counts[0].values, counts[0].samples), ("endpoint", 2, 3));

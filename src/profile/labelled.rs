@@ -98,7 +98,7 @@ impl Profile {
     ///
     /// let mut builder = ProfileBuilder::new(Wants::ALL);
     /// for time in [7_000_000, 25_000_000] {
-    ///     builder.add_at(["main"], Weight::new(5), &Context { time: Some(time), ..Context::UNKNOWN })?;
+    ///     builder.add_at(["main"], Weight::new(5), &Context::UNKNOWN.at(time))?;
     /// }
     /// let mut folded = Vec::new();
     /// builder.finish()?.labelled(&[Label::parse("time=10ms")?])?.stacks().write(&mut folded)?;
