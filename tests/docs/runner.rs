@@ -186,7 +186,9 @@ pub fn run(reader: &Reader, shown: &Shown, may_select_nothing: bool) -> Option<O
         return None;
     }
     // A tool that is installed may not work here; if it does, the command of the page is right or wrong by itself.
-    let crashed = tools.first().filter(|_| output.status.code().is_none_or(|code| code >= 128));
+    // A sampler that comes too late for a program, or is not allowed to look at it, says so itself.
+    let is_ours = said.lines().any(|line| line.starts_with("fg-"));
+    let crashed = tools.first().filter(|_| output.status.code().is_none_or(|code| code >= 128) || !is_ours);
     let broken = crashed
         .map(|tool| (tool.name, words(&output)))
         .or_else(|| tools.iter().find_map(|tool| Some((tool.name, outcome(tool.job?)?))));
