@@ -2,7 +2,7 @@
 //! environment, to write `/tmp/perf-PID.map`, which names that code.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -108,7 +108,7 @@ impl RuntimeArgs {
 /// Removes the map that a process was asked for: nobody needs it any more.
 #[cfg(target_os = "linux")]
 pub(super) fn remove_map(pid: u32) {
-    let _ = fs::remove_file(format!("/tmp/perf-{pid}.map"));
+    let _ = std::fs::remove_file(format!("/tmp/perf-{pid}.map"));
 }
 
 /// The runtime of a program, by its own name, that of the file behind links, or that of the interpreter of a script.
@@ -155,6 +155,7 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
