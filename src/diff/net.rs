@@ -1,5 +1,5 @@
-//! What functions call on one side only: code that was inlined, taken out or wrapped moves weight between a function
-//! and its callees, and costs nothing by that.
+//! Calls that functions make on one side only: code that was inlined, taken out or wrapped moves weight between a
+//! function and its callees, and costs nothing by that.
 
 use std::collections::{BTreeMap, HashMap};
 

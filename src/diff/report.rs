@@ -17,7 +17,7 @@ use crate::profile::{Facts, units};
 use crate::significance::Permutation;
 use crate::weight::Weight;
 
-/// Adds to functions whose own weight grew what that is with calls of one side only.
+/// Sets [`Row::net`] of the functions whose own weight grew.
 fn add_net(
     rows: &mut [Row],
     judge: &Judge<'_>,

@@ -1,4 +1,4 @@
-// How a page opens: what there is at the load event, which pictures of pages are taken at.
+// The opening of a page: what there is at the load event, which pictures of pages are taken at.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

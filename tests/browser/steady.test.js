@@ -1,4 +1,4 @@
-// What is below the pointer stays there, and the first seconds: title, colours explained, the graph where the eye begins.
+// Frames stay below the pointer; and the first seconds: title, colours explained, the graph where the eye begins.
 
 import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";

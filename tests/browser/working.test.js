@@ -1,4 +1,4 @@
-// What takes long says so, and can be stopped. The page's clock runs fast here, so that everything takes long, and
+// Long work says so, and can be stopped. The page's clock runs fast here, so that everything takes long, and
 // its timers without a delay wait until a test lets them run.
 
 import assert from "node:assert/strict";

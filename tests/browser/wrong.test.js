@@ -1,4 +1,4 @@
-// What was wrong with the page once, a test for each.
+// Regressions: a test for each thing that was wrong with the page once.
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";

@@ -1,7 +1,7 @@
 // A matcher whose time grows with the text and the expression only, as that of the programs: JavaScript's own tries the ways through
 // `(\w+)+;;` one after the other, of which there are more than it will ever have time for. The SVG has this file too.
 
-/** What a state waits for: a character or a place that a sticky expression finds, or nothing, with the states behind it.
+/** A state of the matcher: the character or the place that it waits for, as a sticky expression, or none, and the states behind it.
  * @typedef {{ at: RegExp | null, isPlace: boolean, next: number[] }} State */
 
 /** The most states; repeated repetitions make many. */
@@ -84,7 +84,7 @@ export function linear(source, flags) {
   const one = (own) => {
     const part = parts[at++];
     if (/^\(\?<?[=!]/.test(part)) {
-      // What the page makes of a place between words: it looks, and takes nothing.
+      // Expressions of the page's own for a place between words: they look, and take nothing.
       let depth = 1;
       let text = part;
       while (depth && at < parts.length) {

@@ -40,7 +40,7 @@ export function mergedPools(pools, state) {
   return state === "none" ? [] : pools.filter(({ ids }) => state === "all" || ids.length > MANY);
 }
 
-/** What fg-filter renames to merge a pool.
+/** The renaming by which fg-filter merges a pool.
  * @param {string} pool its name, as an expression that finds just that
  * @param {string} name */
 export function renamingOf(pool, name) {

@@ -57,7 +57,7 @@ const ALIKE = 0.1;
  * @typedef {{ variance: number, freedom: number }} Spread */
 
 /**
- * How changes are judged.
+ * The limits of a significant change.
  * @typedef {object} Limits
  * @property {number | null} alpha
  * @property {number} minEffect in percentage points

@@ -34,7 +34,7 @@ const MOST_LANES = 100;
  */
 
 /**
- * What is to be drawn.
+ * The part of the profile that is to be drawn, and the room for it.
  * @typedef {object} Wanted
  * @property {[number, number]} range in steps
  * @property {[number, number]} kept the steps that count, others are empty

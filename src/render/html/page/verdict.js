@@ -156,7 +156,7 @@ function hottestOfView(app) {
   return parts;
 }
 
-/** What helps against frames without a name.
+/** The advice on frames without a name.
  * @param {import("./types.js").About} about
  * @param {Heats} heats */
 function remedy(about, { unknown, unknownSelf }) {
