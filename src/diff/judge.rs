@@ -16,10 +16,10 @@ use super::survey::Survey;
 use super::whole;
 use crate::error::Result;
 use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
-use crate::significance::moderated::{self, RunShares, mean};
+use crate::significance::moderated::{self, RunShares, mean, squares};
 use crate::significance::permutation::divide_anew;
 use crate::significance::{
-    Count, Limits, Permutation, SampleWeight, Test, adjust_weighted, attention, by_deviation, compare_shares,
+    Count, Limits, Permutation, SampleWeight, Test, adjust_weighted, attention, by_t, compare_shares,
 };
 use crate::tally::Cell;
 use crate::weight::Weight;
@@ -387,7 +387,7 @@ impl<'j> Judge<'j> {
         let freedom = moderated::sum_freedom((of_share, share.freedom), (of_whole, self.prior.freedom));
         let difference = after - before;
         let deviation = f64::midpoint(before, after) * (of_share + of_whole).sqrt();
-        let test = by_deviation(difference, deviation, freedom, self.options.alpha);
+        let test = by_t(difference, deviation, freedom, self.options.alpha);
         let of_whole = self.test_whole().map_or(1.0, |whole| whole.p);
         Some(Test { p: test.p.max(of_whole), ..test })
     }
@@ -572,10 +572,9 @@ fn sum(counts: &[Count]) -> Count {
 fn variation(runs: &[Weight]) -> Option<f64> {
     let values: Vec<f64> = runs.iter().map(|weight| weight.to_f64()).collect();
     let (count, middle) = (values.len() as f64, mean(&values));
-    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
     let known = values.len() >= 2 && middle > 0.0;
-    let deviation = (squares / (count - 1.0) / count).sqrt();
-    known.then(|| 100.0 * by_deviation(0.0, deviation, count - 1.0, 0.05).interval.1 / middle)
+    let deviation = (squares(&values) / (count - 1.0) / count).sqrt();
+    known.then(|| 100.0 * by_t(0.0, deviation, count - 1.0, 0.05).interval.1 / middle)
 }
 
 fn share(part: Weight, whole: Weight) -> f64 {

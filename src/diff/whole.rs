@@ -1,8 +1,8 @@
 //! The test of the whole: pairs of runs, runs of both sides, or runs and what is known of the spread of others.
 
 use super::run_spread::RunSpread;
-use crate::significance::moderated::{Prior, mean};
-use crate::significance::{Test, by_deviation, compare_runs};
+use crate::significance::moderated::{Prior, mean, squares};
+use crate::significance::{Test, by_t, compare_runs};
 
 /// Weights of runs and the number of samples they are made of.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +35,12 @@ pub(super) fn test(before: Runs<'_>, after: Runs<'_>, prior: &RunSpread, alpha: 
         return (of > 0.0).then_some(Test { interval, deviation: of * test.deviation, ..test });
     }
     let (b, a) = (before.logarithms()?, after.logarithms()?);
-    let squares = |values: &[f64]| values.iter().map(|value| (value - mean(values)).powi(2)).sum::<f64>();
     let own = (b.len() + a.len()) as f64 - 2.0;
     let of_runs = if own > 0.0 { (squares(&b) + squares(&a)) / own } else { 0.0 };
     let variance = Prior { variance: prior.variance(), freedom: prior.freedom }.squeeze(of_runs, own);
     let of_side = |side: Runs<'_>| variance / side.count() + 1.0 / side.samples.max(1.0);
     let deviation = (of_side(before) + of_side(after)).sqrt();
-    Some(in_percent(by_deviation(mean(&a) - mean(&b), deviation, prior.freedom + own, alpha)))
+    Some(in_percent(by_t(mean(&a) - mean(&b), deviation, prior.freedom + own, alpha)))
 }
 
 /// Tests the change of the whole by pairs of runs: a machine that gets slower moves both of a pair.
@@ -50,11 +49,8 @@ pub(super) fn test_pairs(before: Runs<'_>, after: Runs<'_>, alpha: f64) -> Optio
     let ratios: Vec<f64> = b.iter().zip(&a).map(|(b, a)| a - b).collect();
     let middle = mean(&ratios);
     let freedom = ratios.len() as f64 - 1.0;
-    let squares: f64 = ratios.iter().map(|ratio| (ratio - middle).powi(2)).sum();
-    let deviation = (squares / freedom / ratios.len() as f64).sqrt();
-    // Pairs that agree to the last digit are sure, and no change at all is none.
-    let deviation = if middle == 0.0 { deviation.max(f64::MIN_POSITIVE) } else { deviation };
-    (freedom >= 1.0).then(|| in_percent(by_deviation(middle, deviation, freedom, alpha)))
+    let deviation = (squares(&ratios) / freedom / ratios.len() as f64).sqrt();
+    (freedom >= 1.0).then(|| in_percent(by_t(middle, deviation, freedom, alpha)))
 }
 
 /// The test of a logarithm of a ratio, in percent.

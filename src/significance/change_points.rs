@@ -1,8 +1,8 @@
 //! The places where a series of measurements changes for good: divisive clustering by energy statistics, each found
 //! division held against Student's t (Fleming and others, Hunter, arXiv 2301.03034).
 
-use super::Test;
-use super::t_test::by_t;
+use super::moderated::{mean, squares};
+use super::{Test, by_t};
 
 /// Measurements on each side of a change, at least: one that comes once is no change for good.
 const LEAST: usize = 3;
@@ -107,16 +107,8 @@ fn division(values: &[f64]) -> Option<usize> {
     best.1
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 /// Student's test of two parts of one spread. Values that never spread do so by rounding at least.
 fn compare(before: &[f64], after: &[f64], alpha: f64) -> Test {
-    let squares = |values: &[f64]| {
-        let mean = mean(values);
-        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
-    };
     let freedom = (before.len() + after.len()) as f64 - 2.0;
     let largest = before.iter().chain(after).fold(0.0_f64, |most, value| most.max(value.abs()));
     let variance = ((squares(before) + squares(after)) / freedom).max((largest * 1e-6).powi(2));

@@ -73,7 +73,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// The sum of the squared distances from the mean.
-pub(super) fn squares(values: &[f64]) -> f64 {
+pub(crate) fn squares(values: &[f64]) -> f64 {
     let middle = mean(values);
     values.iter().map(|value| (value - middle).powi(2)).sum()
 }

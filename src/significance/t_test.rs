@@ -3,8 +3,8 @@
 use super::distributions::{Normal, StudentsT};
 use super::{Test, UNKNOWN};
 
-/// A test by Student's t.
-pub(super) fn by_t(difference: f64, deviation: f64, freedom: f64, alpha: f64) -> Test {
+/// Tests a difference whose standard deviation is known, or estimated with these degrees of freedom.
+pub(crate) fn by_t(difference: f64, deviation: f64, freedom: f64, alpha: f64) -> Test {
     if deviation.is_nan() || freedom.is_nan() || freedom <= 0.0 {
         return UNKNOWN;
     }
