@@ -96,6 +96,8 @@ pub(super) struct Judge<'j> {
     blocks: &'j [Whole],
     /// The spread between runs, for a side that has one run and does not tell it.
     pub(super) prior: RunSpread,
+    /// The test of the whole; `None` where sides are scaled, or weigh nothing.
+    whole: Option<Test>,
     /// The spread of shares and of weights between runs, once it is learnt.
     spreads: Option<(moderated::Spread, moderated::Spread)>,
 }
@@ -119,22 +121,17 @@ impl<'j> Judge<'j> {
             }
         }
         let prior = RunSpread::of(before.iter().chain(after).map(|survey| &survey.facts));
-        Ok(Judge {
-            options,
-            sampling,
-            ratios,
-            decimals,
-            sums,
-            blocks: weights.blocks(),
-            prior,
-            spreads: None,
-        })
+        let blocks = weights.blocks();
+        let mut judge =
+            Judge { options, sampling, ratios, decimals, sums, blocks, prior, whole: None, spreads: None };
+        judge.whole = judge.test_whole();
+        Ok(judge)
     }
 
     /// The change of the whole, tested.
     pub(super) fn whole(&self) -> Result<Change> {
         let mut whole = self.measured(self.sums)?;
-        whole.weight = self.test_whole();
+        whole.weight = self.whole;
         whole.p = whole.weight.map(|test| test.p);
         let limits = self.limits();
         whole.detectable = whole.weight.and_then(|test| Detectable::of_whole(&test, limits));
@@ -388,19 +385,19 @@ impl<'j> Judge<'j> {
         let difference = after - before;
         let deviation = f64::midpoint(before, after) * (of_share + of_whole).sqrt();
         let test = by_t(difference, deviation, freedom, self.options.alpha);
-        let of_whole = self.test_whole().map_or(1.0, |whole| whole.p);
+        let of_whole = self.whole.map_or(1.0, |whole| whole.p);
         Some(Test { p: test.p.max(of_whole), ..test })
     }
 
     /// Finds out how many independent samples the samples of each side are worth.
     fn weigh_samples(&mut self, candidates: &[Candidate], groups: usize) {
-        let spread = self.spreads.take();
+        let spread = self.spreads.as_ref();
         let (mut used, mut binomial) = ([0.0; 2], [0.0; 2]);
         for candidate in firsts(candidates, groups).filter(|candidate| candidate.kind == Kind::Own) {
             let RunShares { before, after, expected_before, expected_after, .. } = &candidate.shares;
             let sides =
                 [(before, expected_before, self.sums.before), (after, expected_after, self.sums.after)];
-            let factor = spread.as_ref().map_or(1.0, |spread| spread.0.factor(&candidate.shares));
+            let factor = spread.map_or(1.0, |spread| spread.0.factor(&candidate.shares));
             let periods = [self.sampling.0.period, self.sampling.1.period];
             for (side, (shares, expected, sums)) in sides.into_iter().enumerate() {
                 for ((share, expected), sum) in shares.iter().zip(expected).zip(sums) {
@@ -425,7 +422,6 @@ impl<'j> Judge<'j> {
                 sampling.worth = sampling.samples * binomial[side] / used[side];
             }
         }
-        self.spreads = spread;
     }
 
     /// Adjusts all tests together and says what counts; returns their number.
@@ -516,7 +512,6 @@ impl<'j> Judge<'j> {
     /// A change of a share has to be as large in weight, in the same direction: when one function
     /// grows, the shares of all others shrink, and nothing happened to them.
     fn is_large(&self, change: &Change, whole: Weight) -> Result<bool> {
-        let least = self.options.min_effect;
         let points = change.points();
         if points == 0.0 {
             return Ok(false);
@@ -524,8 +519,8 @@ impl<'j> Judge<'j> {
         if whole <= Weight::ZERO {
             return Ok(true);
         }
-        let of_whole = 100.0 * change.difference()?.to_f64() / whole.to_f64();
-        Ok(of_whole.abs() >= least && (of_whole > 0.0) == (points > 0.0))
+        let is_growth = change.difference()? > Weight::ZERO;
+        Ok(self.is_large_in_weight(change, whole)? && is_growth == (points > 0.0))
     }
 
     /// Tests the change of the whole. One recording a side does not tell how much the same program
@@ -537,8 +532,8 @@ impl<'j> Judge<'j> {
         }
         let weights = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
         let (before, after) = (weights(before), weights(after));
-        let before = whole::Runs { weights: &before, samples: self.sampling.0.worth };
-        let after = whole::Runs { weights: &after, samples: self.sampling.1.worth };
+        let before = whole::Runs { weights: &before, samples: self.sampling.0.samples };
+        let after = whole::Runs { weights: &after, samples: self.sampling.1.samples };
         let alpha = self.options.alpha;
         match self.is_paired() {
             true => whole::test_pairs(before, after, alpha),
@@ -746,6 +741,7 @@ mod tests {
             sums: RunValues::split(SUMS, 3),
             blocks: BLOCKS,
             prior: RunSpread::of([]),
+            whole: None,
             spreads: None,
         }
     }
