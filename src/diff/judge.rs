@@ -2,7 +2,7 @@
 //!
 //! `docs/significance.md` has the method in words, and how often it is wrong.
 
-use std::collections::HashMap;
+mod candidates;
 
 use super::change::{Change, Row};
 use super::detectable::{Detectable, Sight};
@@ -19,21 +19,16 @@ use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_bloc
 use crate::significance::moderated::{self, RunShares, mean, squares};
 use crate::significance::permutation::divide_anew;
 use crate::significance::{
-    Count, Limits, Permutation, SampleWeight, Test, adjust_weighted, attention, by_t, compare_shares,
+    Count, Limits, Permutation, Test, adjust_weighted, attention, by_t, compare_shares,
 };
 use crate::tally::Cell;
 use crate::weight::Weight;
+use candidates::{Candidate, Kind, firsts};
 
-/// The least number of samples a run inside a function, and outside of it, that tell something about the
-/// spread between runs.
-const INFORMATIVE: f64 = 5.0;
 /// The least number of pairs of runs that are compared as pairs.
 const PAIRS: usize = 4;
 /// The share that the test of a weight gets attention for at most.
 const MOST_ATTENTION: f64 = 0.9;
-/// Self and total weight are one test if their shares differ in no run by more than this part of the least
-/// effect.
-const ALIKE: f64 = 0.1;
 
 /// The values of all runs, by side.
 #[derive(Clone, Copy)]
@@ -47,26 +42,6 @@ impl<'v> RunValues<'v> {
         let (before, after) = values.split_at(before);
         RunValues { before, after }
     }
-}
-
-/// The two weights of a row.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Own,
-    Total,
-}
-
-/// A weight that is tested.
-struct Candidate {
-    row: usize,
-    kind: Kind,
-    shares: RunShares,
-    /// The weights of the runs, as parts of the mean weight of a run; `None` where sides are scaled.
-    weights: Option<RunShares>,
-    /// The samples of all runs of a side together.
-    counts: (Count, Count),
-    /// Weights that are all but equal are one test: its number.
-    group: usize,
 }
 
 /// The tests of a weight: of its share, and of itself, as a part of the mean weight of a run. There is none of the
@@ -110,8 +85,8 @@ impl<'j> Judge<'j> {
         references: (Weight, Weight),
         options: &'j ReportOptions,
     ) -> Result<Judge<'j>> {
-        let sampling = (sampling(before, options)?, sampling(after, options)?);
-        let ratios = mean_ratios(options.normalize, references, (before.len(), after.len()))?;
+        let sampling = (Sampling::of(before, options)?, Sampling::of(after, options)?);
+        let ratios = options.normalize.mean_ratios(references, (before.len(), after.len()))?;
         let sums = RunValues::split(weights.sums(), before.len());
         let mut decimals = 0;
         for (sum, ratio) in [(sums.before, ratios.0), (sums.after, ratios.1)] {
@@ -201,114 +176,6 @@ impl<'j> Judge<'j> {
             variation: (variation(sides.before), variation(sides.after)),
             ..Change::default()
         })
-    }
-
-    /// A weight to be tested: `None` if it has too few samples, or cannot have changed enough to matter.
-    fn candidate(
-        &self,
-        row: usize,
-        kind: Kind,
-        values: &[Weight],
-        spread: &[[Moments; 2]],
-    ) -> Option<Candidate> {
-        let sides = self.split(values);
-        let counts = |values: &[Weight], sums: &[Weight], sampling: Sampling| -> Vec<Count> {
-            let period = sampling.period.to_f64();
-            let samples = |weight: &Weight| (weight.to_f64() / period).max(0.0);
-            values.iter().zip(sums).map(|(x, n)| Count { hits: samples(x), of: samples(n) }).collect()
-        };
-        let before = counts(sides.before, self.sums.before, self.sampling.0);
-        let after = counts(sides.after, self.sums.after, self.sampling.1);
-        let (all_before, all_after) = (sum(&before), sum(&after));
-        let is_rare = all_before.hits.max(all_after.hits) < self.options.min_samples.max(1.0);
-        // A change is at most as large as both shares together.
-        let reach = 100.0 * (all_before.share() + all_after.share());
-        if is_rare || reach < self.options.min_effect {
-            return None;
-        }
-        let pooled = sum(&[all_before, all_after]).share().clamp(0.0, 1.0);
-        let expected = |counts: &[Count], first: usize| -> Vec<f64> {
-            let of_run = |(n, count): (usize, &Count)| {
-                let whole = &self.blocks[first + n];
-                if whole.is_known() {
-                    let moments =
-                        spread.get(first + n).map_or(Moments::default(), |both| both[kind as usize]);
-                    return moments.variance(values[first + n].to_f64(), whole);
-                }
-                if count.of > 0.0 { pooled * (1.0 - pooled) / count.of } else { 0.0 }
-            };
-            counts.iter().enumerate().map(of_run).collect()
-        };
-        let shares = |counts: &[Count]| counts.iter().map(|count| count.share()).collect::<Vec<_>>();
-        let runs = (before.len() + after.len()) as f64;
-        let samples = (all_before.of + all_after.of) / runs;
-        let shares = RunShares {
-            before: shares(&before),
-            after: shares(&after),
-            expected_before: expected(&before, 0),
-            expected_after: expected(&after, before.len()),
-            is_informative: samples * pooled.min(1.0 - pooled) >= INFORMATIVE,
-            is_paired: false,
-        };
-        let is_heavy = samples * pooled >= INFORMATIVE;
-        let weights =
-            (self.options.normalize == Normalize::No).then(|| self.weights(sides, &shares, is_heavy));
-        Some(Candidate { row, kind, shares, weights, counts: (all_before, all_after), group: 0 })
-    }
-
-    /// The weights of runs as parts of the mean weight of a run, or of a pair of runs.
-    fn weights(&self, sides: RunValues<'_>, shares: &RunShares, is_informative: bool) -> RunShares {
-        let totals = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
-        let (before, after) = (totals(self.sums.before), totals(self.sums.after));
-        let is_paired = self.is_paired();
-        let all =
-            (before.iter().sum::<f64>() + after.iter().sum::<f64>()) / (before.len() + after.len()) as f64;
-        let unit = |run: usize| if is_paired { f64::midpoint(before[run], after[run]) } else { all };
-        let of = |values: &[Weight]| -> Vec<f64> {
-            values.iter().enumerate().map(|(run, weight)| weight.to_f64() / unit(run)).collect()
-        };
-        // The share's variance, and that of a sample: a whole of samples is not known better.
-        let expected = |expected: &[f64], totals: &[f64], sampling: Sampling| -> Vec<f64> {
-            let sample = |run: usize| sampling.period.to_f64() / unit(run);
-            let of_run = |(run, (expected, total)): (usize, (&f64, &f64))| {
-                expected * (total / unit(run)).powi(2) + sample(run).powi(2)
-            };
-            expected.iter().zip(totals).enumerate().map(of_run).collect()
-        };
-        RunShares {
-            before: of(sides.before),
-            after: of(sides.after),
-            expected_before: expected(&shares.expected_before, &before, self.sampling.0),
-            expected_after: expected(&shares.expected_after, &after, self.sampling.1),
-            is_informative,
-            is_paired,
-        }
-    }
-
-    /// Puts weights that are all but equal into one test each; returns the number of tests. A function
-    /// that calls nothing has one weight, and so has a chain of calls.
-    fn group(&self, candidates: &mut [Candidate]) -> usize {
-        let alike = ALIKE * self.options.min_effect / 100.0;
-        let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut groups = 0;
-        for n in 0..candidates.len() {
-            let (earlier, rest) = candidates.split_at_mut(n);
-            let Some(candidate) = rest.first_mut() else { break };
-            let shares = || candidate.shares.before.iter().chain(&candidate.shares.after);
-            let own = earlier.last().filter(|own| own.row == candidate.row);
-            let is_like = |own: &&Candidate| {
-                let of_own = own.shares.before.iter().chain(&own.shares.after);
-                shares().zip(of_own).all(|(a, b)| (a - b).abs() <= alike)
-            };
-            let key: Vec<u64> = shares().map(|share| share.to_bits()).collect();
-            candidate.group = match own.filter(is_like) {
-                Some(own) => own.group,
-                None => known.get(&key).copied().unwrap_or(groups),
-            };
-            known.entry(key).or_insert(candidate.group);
-            groups = groups.max(candidate.group + 1);
-        }
-        groups
     }
 
     fn learn(&mut self, candidates: &[Candidate], groups: usize) {
@@ -548,21 +415,6 @@ fn scaled(test: &Test, factor: f64, alpha: f64, adjusted: f64) -> Test {
     Test { p: adjusted, interval: (factor * low, factor * high), deviation: factor * test.deviation, ..*test }
 }
 
-/// The first candidate of each test, in the order of the tests.
-fn firsts(candidates: &[Candidate], groups: usize) -> impl Iterator<Item = &Candidate> {
-    let mut next = 0;
-    candidates.iter().filter(move |candidate| {
-        let is_first = candidate.group == next && next < groups;
-        next += usize::from(is_first);
-        is_first
-    })
-}
-
-fn sum(counts: &[Count]) -> Count {
-    let add = |sum: Count, one: &Count| Count { hits: sum.hits + one.hits, of: sum.of + one.of };
-    counts.iter().fold(Count::default(), add)
-}
-
 /// Half of the 95% interval of the mean, in percent of it; `None` of fewer than two runs.
 fn variation(runs: &[Weight]) -> Option<f64> {
     let values: Vec<f64> = runs.iter().map(|weight| weight.to_f64()).collect();
@@ -577,53 +429,33 @@ fn share(part: Weight, whole: Weight) -> f64 {
     if whole == 0.0 { 0.0 } else { part.to_f64() / whole }
 }
 
-/// The samples of a side: by the period that is given, or in the facts, or by what the weights
-/// tell (see [`SampleWeight`]).
-fn sampling(surveys: &[Survey], options: &ReportOptions) -> Result<Sampling> {
-    let mut total = Weight::ZERO;
-    let mut sample = SampleWeight::default();
-    for survey in surveys {
-        total = total.checked_add(survey.total)?;
-        sample.merge(survey.sample_weight);
+#[cfg(test)]
+impl<'j> Judge<'j> {
+    /// A judge of three runs a side, of 1000 samples each.
+    fn made(options: &'j ReportOptions) -> Judge<'j> {
+        const SUMS: &[Weight] = &[Weight::new(1000); 6];
+        const BLOCKS: &[Whole] = &[Whole { blocks: 0, weight: 0.0, squares: 0.0 }; 6];
+        let sampling = Sampling {
+            runs: 3,
+            total: Weight::new(3000),
+            samples: 3000.0,
+            period: Weight::ONE,
+            period_known: true,
+            worth: 3000.0,
+            spread: Spread::Runs,
+        };
+        Judge {
+            options,
+            sampling: (sampling, sampling),
+            ratios: (Ratio::ONE, Ratio::ONE),
+            decimals: 0,
+            sums: RunValues::split(SUMS, 3),
+            blocks: BLOCKS,
+            prior: RunSpread::of([]),
+            whole: None,
+            spreads: None,
+        }
     }
-    let given = options.period.or_else(|| period_of(surveys));
-    let (period, period_known) = match given {
-        Some(period) => (period, true),
-        None => (sample.get(), sample.is_certain()),
-    };
-    let samples = (total.to_f64() / period.to_f64()).max(0.0);
-    let spread = if surveys.len() > 1 { Spread::Runs } else { Spread::Assumed };
-    Ok(Sampling { runs: surveys.len(), total, samples, period, period_known, worth: samples, spread })
-}
-
-/// The period of all runs, if they agree.
-fn period_of(surveys: &[Survey]) -> Option<Weight> {
-    let mut periods = surveys.iter().filter(|survey| survey.lines > 0).map(|survey| survey.facts.period);
-    let first = periods.next()??;
-    periods.all(|period| period == Some(first)).then_some(first)
-}
-
-/// The factors that turn the sums of each side into means of its runs, normalised.
-fn mean_ratios(
-    normalize: Normalize,
-    (before, after): (Weight, Weight),
-    runs: (usize, usize),
-) -> Result<(Ratio, Ratio)> {
-    let count = |runs: usize| Weight::new(runs.max(1) as i128);
-    let mean = |runs| Ratio { of: Weight::ONE, over: count(runs) };
-    let usable = before > Weight::ZERO && after > Weight::ZERO;
-    Ok(match normalize {
-        Normalize::BeforeToAfter if usable => {
-            (Ratio { of: after, over: before.checked_mul(count(runs.1))? }, mean(runs.1))
-        }
-        Normalize::AfterToBefore if usable => {
-            (mean(runs.0), Ratio { of: before, over: after.checked_mul(count(runs.0))? })
-        }
-        Normalize::Both(weight) if usable => {
-            (Ratio { of: weight, over: before }, Ratio { of: weight, over: after })
-        }
-        _ => (mean(runs.0), mean(runs.1)),
-    })
 }
 
 #[cfg(test)]
@@ -631,7 +463,6 @@ mod tests {
     use super::*;
     use crate::Profile;
     use crate::diff::{Diff, Interrupts, ReportOptions};
-    use crate::profile::Facts;
 
     #[test]
     fn samples_of_runs_that_differ_are_worth_less() {
@@ -706,50 +537,9 @@ mod tests {
     }
 
     #[test]
-    fn runs_have_the_period_that_all_of_them_state() {
-        let run = |lines: u64, period: Option<i128>| Survey {
-            lines,
-            facts: Facts { period: period.map(Weight::new), ..Facts::default() },
-            ..Survey::default()
-        };
-        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(10))]), Some(Weight::new(10)));
-        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(20))]), None);
-        assert_eq!(period_of(&[run(3, Some(10)), run(1, None)]), None);
-        // An empty run says nothing.
-        assert_eq!(period_of(&[run(0, None), run(3, Some(10)), run(0, Some(20))]), Some(Weight::new(10)));
-        assert_eq!(period_of(&[run(0, Some(10))]), None);
-    }
-
-    /// A judge of three runs a side, of 1000 samples each.
-    fn judge(options: &ReportOptions) -> Judge<'_> {
-        const SUMS: &[Weight] = &[Weight::new(1000); 6];
-        const BLOCKS: &[Whole] = &[Whole { blocks: 0, weight: 0.0, squares: 0.0 }; 6];
-        let sampling = Sampling {
-            runs: 3,
-            total: Weight::new(3000),
-            samples: 3000.0,
-            period: Weight::ONE,
-            period_known: true,
-            worth: 3000.0,
-            spread: Spread::Runs,
-        };
-        Judge {
-            options,
-            sampling: (sampling, sampling),
-            ratios: (Ratio::ONE, Ratio::ONE),
-            decimals: 0,
-            sums: RunValues::split(SUMS, 3),
-            blocks: BLOCKS,
-            prior: RunSpread::of([]),
-            whole: None,
-            spreads: None,
-        }
-    }
-
-    #[test]
     fn a_share_counts_that_moved_as_much_in_weight_and_in_the_same_direction() {
         let options = ReportOptions { min_effect: 0.5, ..ReportOptions::default() };
-        let judge = judge(&options);
+        let judge = Judge::made(&options);
         let is_large = |(before, after): (i128, i128), points: f64, whole: i128| {
             let change = Change {
                 before: Weight::new(before),
@@ -766,59 +556,6 @@ mod tests {
         assert!(!is_large((500, 600), 0.0, 1000) && !is_large((500, 500), 1.0, 1000));
         // Nothing is a part of a whole that is no more than nothing: the share decides.
         assert!([0, -1000].iter().all(|&whole| is_large((500, 500), 1.0, whole)));
-    }
-
-    #[test]
-    fn a_side_that_weighs_nothing_is_not_made_equal() {
-        for references in [(0, 5), (5, 0), (-5, 5)] {
-            let references = (Weight::new(references.0), Weight::new(references.1));
-            for normalize in
-                [Normalize::BeforeToAfter, Normalize::AfterToBefore, Normalize::Both(Weight::ONE)]
-            {
-                let ratios = mean_ratios(normalize, references, (1, 1)).unwrap();
-                assert!(ratios.0.is_one() && ratios.1.is_one(), "{references:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn weights_that_differ_by_less_than_a_tenth_of_the_least_effect_are_one_test() {
-        let options = ReportOptions { min_samples: 1.0, min_effect: 2.0, ..ReportOptions::default() };
-        let judge = judge(&options);
-        let groups = |weights: &[(i128, i128)]| {
-            let mut candidates = Vec::new();
-            for (row, &(own, total)) in weights.iter().enumerate() {
-                for (kind, weight) in [(Kind::Own, own), (Kind::Total, total)] {
-                    candidates.extend(judge.candidate(row, kind, &[Weight::new(weight); 6], &[]));
-                }
-            }
-            let count = judge.group(&mut candidates);
-            (count, candidates.iter().map(|candidate| candidate.group).collect::<Vec<_>>())
-        };
-        assert_eq!(groups(&[(100, 101)]), (1, vec![0, 0]));
-        assert_eq!(groups(&[(100, 103)]), (2, vec![0, 1]));
-        // Those of other rows only if they are equal.
-        assert_eq!(groups(&[(100, 300), (300, 300), (301, 301)]), (3, vec![0, 1, 1, 1, 2, 2]));
-    }
-
-    #[test]
-    fn functions_tell_of_the_spread_with_five_samples_a_run_in_and_outside_of_them() {
-        let options = ReportOptions { min_samples: 1.0, min_effect: 0.01, ..ReportOptions::default() };
-        let judge = judge(&options);
-        for (samples, is_informative) in [
-            (1, false),
-            (4, false),
-            (5, true),
-            (6, true),
-            (500, true),
-            (994, true),
-            (995, true),
-            (996, false),
-            (1000, false),
-        ] {
-            let candidate = judge.candidate(0, Kind::Own, &[Weight::new(samples); 6], &[]).unwrap();
-            assert_eq!(candidate.shares.is_informative, is_informative, "{samples} of 1000");
-        }
     }
 
     #[test]

@@ -65,6 +65,32 @@ impl Normalize {
             Normalize::Both(weight) => (ratio(weight, before), ratio(weight, after)),
         }
     }
+
+    /// The factors that turn the sums of each side into means of its runs, normalised.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub(super) fn mean_ratios(
+        self,
+        (before, after): (Weight, Weight),
+        runs: (usize, usize),
+    ) -> Result<(Ratio, Ratio)> {
+        let count = |runs: usize| Weight::new(runs.max(1) as i128);
+        let mean = |runs| Ratio { of: Weight::ONE, over: count(runs) };
+        let usable = before > Weight::ZERO && after > Weight::ZERO;
+        Ok(match self {
+            Normalize::BeforeToAfter if usable => {
+                (Ratio { of: after, over: before.checked_mul(count(runs.1))? }, mean(runs.1))
+            }
+            Normalize::AfterToBefore if usable => {
+                (mean(runs.0), Ratio { of: before, over: after.checked_mul(count(runs.0))? })
+            }
+            Normalize::Both(weight) if usable => {
+                (Ratio { of: weight, over: before }, Ratio { of: weight, over: after })
+            }
+            _ => (mean(runs.0), mean(runs.1)),
+        })
+    }
 }
 
 /// The number of decimals of scaled weights in a profile of this total: enough for a thousand
@@ -134,6 +160,19 @@ mod tests {
         assert_eq!(after.apply(Weight::ONE, 3).unwrap(), weight("33.333"));
         let (before, _) = Normalize::Both(Weight::new(100)).ratios(Weight::ZERO, Weight::new(3));
         assert!(before.is_one());
+    }
+
+    #[test]
+    fn a_side_that_weighs_nothing_is_not_made_equal() {
+        for references in [(0, 5), (5, 0), (-5, 5)] {
+            let references = (Weight::new(references.0), Weight::new(references.1));
+            for normalize in
+                [Normalize::BeforeToAfter, Normalize::AfterToBefore, Normalize::Both(Weight::ONE)]
+            {
+                let ratios = normalize.mean_ratios(references, (1, 1)).unwrap();
+                assert!(ratios.0.is_one() && ratios.1.is_one(), "{references:?}");
+            }
+        }
     }
 
     #[test]

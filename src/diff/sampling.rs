@@ -1,5 +1,9 @@
 //! The samples of a side, and the source of the spread that changes are compared with.
 
+use super::options::ReportOptions;
+use super::survey::Survey;
+use crate::error::Result;
+use crate::significance::SampleWeight;
 use crate::weight::Weight;
 
 /// The samples of a side.
@@ -35,4 +39,56 @@ pub enum Spread {
     Blocks,
     /// Several recordings a side: the spread between them.
     Runs,
+}
+
+impl Sampling {
+    /// The samples of a side: by the period that is given, or in the facts, or by what the weights
+    /// tell (see [`SampleWeight`]).
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub(super) fn of(surveys: &[Survey], options: &ReportOptions) -> Result<Sampling> {
+        let mut total = Weight::ZERO;
+        let mut sample = SampleWeight::default();
+        for survey in surveys {
+            total = total.checked_add(survey.total)?;
+            sample.merge(survey.sample_weight);
+        }
+        let given = options.period.or_else(|| period_of(surveys));
+        let (period, period_known) = match given {
+            Some(period) => (period, true),
+            None => (sample.get(), sample.is_certain()),
+        };
+        let samples = (total.to_f64() / period.to_f64()).max(0.0);
+        let spread = if surveys.len() > 1 { Spread::Runs } else { Spread::Assumed };
+        Ok(Sampling { runs: surveys.len(), total, samples, period, period_known, worth: samples, spread })
+    }
+}
+
+/// The period of all runs, if they agree.
+fn period_of(surveys: &[Survey]) -> Option<Weight> {
+    let mut periods = surveys.iter().filter(|survey| survey.lines > 0).map(|survey| survey.facts.period);
+    let first = periods.next()??;
+    periods.all(|period| period == Some(first)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Facts;
+
+    #[test]
+    fn runs_have_the_period_that_all_of_them_state() {
+        let run = |lines: u64, period: Option<i128>| Survey {
+            lines,
+            facts: Facts { period: period.map(Weight::new), ..Facts::default() },
+            ..Survey::default()
+        };
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(10))]), Some(Weight::new(10)));
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(20))]), None);
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, None)]), None);
+        // An empty run says nothing.
+        assert_eq!(period_of(&[run(0, None), run(3, Some(10)), run(0, Some(20))]), Some(Weight::new(10)));
+        assert_eq!(period_of(&[run(0, Some(10))]), None);
+    }
 }
