@@ -18,7 +18,7 @@
 
 use super::amounts::Amounts;
 use super::columns::{points, share};
-use super::compare::Steps;
+use super::compare::{Steps, judge};
 use super::format::takes;
 use super::functions::{Functions, Row, change};
 use super::label::fit;
@@ -31,7 +31,6 @@ use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::printable::{is_hidden, printable};
 use crate::profile::units::{grouped, is_scaled};
-use crate::significance::{Count, Limits, judge_shares};
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -148,23 +147,17 @@ impl Writer for Brief<'_> {
 
 /// The change of the whole, and how many functions changed significantly.
 fn verdict(rows: &[Row<'_>], all: Weights, steps: (Steps, Steps), settings: &Settings) -> Result<String> {
-    let of = (all.before.to_f64(), all.value.to_f64());
-    let (before, after) = (steps.0.get().to_f64(), steps.1.get().to_f64());
-    let pair = |row: &Row<'_>| {
-        let count = |hits: f64, of: f64, step: f64| Count { hits: hits / step, of: of / step };
-        (count(row.own.before.to_f64(), of.0, before), count(row.own.value.to_f64(), of.1, after))
-    };
-    let pairs: Vec<_> = rows.iter().map(pair).collect();
-    let comparison = &settings.comparison;
-    let limits = Limits { alpha: comparison.alpha, min_effect: comparison.min_effect };
+    let weights = rows.iter().map(|row| (row.own.before, row.own.value));
+    let sure = judge(&settings.comparison, weights, (all.before, all.value), steps);
     let (mut grew, mut shrank) = (0, 0);
-    for (row, _) in rows.iter().zip(judge_shares(&pairs, limits)).filter(|(_, significant)| *significant) {
+    for (row, _) in rows.iter().zip(sure).filter(|(_, is_sure)| *is_sure) {
         if change(row.own)?.is_negative() {
             shrank += 1;
         } else {
             grew += 1;
         }
     }
+    let of = (all.before.to_f64(), all.value.to_f64());
     let whole = if of.0 > 0.0 {
         format!("{:+.1}% in all", 100.0 * (of.1 - of.0) / of.0)
     } else {
