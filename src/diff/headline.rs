@@ -3,14 +3,20 @@
 
 use super::change::{Change, Presence, Row};
 use super::escape::Escape;
-use super::numbers::{self, p_value, three};
+use super::numbers::{self, p_short, three};
 use super::report::Report;
+use crate::profile::units;
 use crate::weight::Weight;
 
 /// The most functions that a headline names, slower and faster each.
 const NAMES: usize = 3;
 /// The share of the functions of which it is said what would have been seen.
 const HEAVY: f64 = 0.05;
+
+/// The size of the change that a row is named for.
+fn size(row: &Row) -> Weight {
+    row.leading().difference().unwrap_or(Weight::ZERO)
+}
 
 impl Report {
     /// One line that begins with the change of the whole and names the functions that got slower and faster most;
@@ -22,13 +28,16 @@ impl Report {
     /// [`Report::headline`] with names and the unit as `escape` writes them.
     pub(super) fn headline_with(&self, escape: &Escape) -> String {
         let whole = format!("whole {}", self.change(&self.profile, escape));
-        let size = |row: &Row| row.leading().difference().unwrap_or(Weight::ZERO);
         let is_both = |row: &Row| row.presence() == Presence::Both;
         // Code that moved between a function and its callees made nothing slower.
         let is_moved = |row: &Row| row.net.as_ref().is_some_and(|net| !net.significant);
+        let (more, less) = match units::is_speed(self.unit()) {
+            true => ("slower", "faster"),
+            false => ("more", "less"),
+        };
         let lists = [
-            self.named("slower", escape, &|row| is_both(row) && size(row) > Weight::ZERO && !is_moved(row)),
-            self.named("faster", escape, &|row| is_both(row) && size(row).is_negative()),
+            self.named(more, escape, &|row| is_both(row) && size(row) > Weight::ZERO && !is_moved(row)),
+            self.named(less, escape, &|row| is_both(row) && size(row).is_negative()),
             self.named("new", escape, &|row| row.presence() == Presence::New),
             self.named("gone", escape, &|row| row.presence() == Presence::Gone),
             self.named("with code of what it called", escape, &|row| is_both(row) && is_moved(row)),
@@ -44,7 +53,6 @@ impl Report {
     /// Some of the functions that changed, each with the change of its weight: `slower: lex +1.2 ms (+40%), parse
     /// +300 µs (+5.2%) and 2 more`.
     fn named(&self, word: &str, escape: &Escape, is_meant: &dyn Fn(&Row) -> bool) -> Option<String> {
-        let size = |row: &Row| row.leading().difference().unwrap_or(Weight::ZERO);
         let mut rows: Vec<&Row> = self.significant().filter(|row| is_meant(row)).collect();
         // A function that works itself says more than those that call it.
         let magnitude = |row: &Row| size(row).to_f64().abs();
@@ -73,10 +81,7 @@ impl Report {
     pub(super) fn change(&self, change: &Change, escape: &Escape) -> String {
         let unit = self.unit_as(escape);
         let runs = format!("n={}+{}", self.sampling.0.runs, self.sampling.1.runs);
-        // `p=0.012`, but `p < 0.001`: Markdown takes a letter behind `<` for HTML.
-        let p = change.p.map(|p| p_value(p).replace("= ", "="));
-        let p = p.map(|p| if p.starts_with('=') { format!("p{p}") } else { format!("p {p}") });
-        let p = p.map_or_else(|| format!(" ({runs})"), |p| format!("  ({p} {runs})"));
+        let p = change.p.map_or_else(|| format!(" ({runs})"), |p| format!("  ({} {runs})", p_short(p)));
         format!("{}{p}", numbers::change(change, unit.as_deref()))
     }
 
@@ -128,6 +133,31 @@ impl Report {
             (1, after) => Some(format!("one run before, {after} after")),
             (before, 1) => Some(format!("{before} runs before, one after")),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Profile;
+    use crate::diff::{Diff, ReportOptions};
+    use crate::weight::Weight;
+
+    #[test]
+    fn what_takes_time_is_slower_and_all_else_is_more() {
+        let options = ReportOptions::default().period(Weight::ONE);
+        for (unit, words) in [
+            ("# unit: ns\n", ["slower: a +", "faster: b -"]),
+            ("# unit: cycles\n", ["slower: a +", "faster: b -"]),
+            ("", ["slower: a +", "faster: b -"]),
+            ("# unit: bytes\n", ["more: a +", "less: b -"]),
+            ("# unit: page-faults\n", ["more: a +", "less: b -"]),
+        ] {
+            let profile = |a: u32, b: u32| Profile::from_bytes(format!("{unit}a {a}\nb {b}\n")).unwrap();
+            let report =
+                Diff::new(&profile(9000, 9000), &profile(12_000, 6000)).report_with(&options).unwrap();
+            let headline = report.headline();
+            assert!(words.iter().all(|word| headline.contains(word)), "{headline}");
         }
     }
 }

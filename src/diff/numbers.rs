@@ -64,6 +64,12 @@ pub(crate) fn p_value(p: f64) -> String {
     }
 }
 
+/// A p-value with its letter: `p=0.012`, but `p < 0.001`, as Markdown takes a letter behind `<` for HTML.
+pub(crate) fn p_short(p: f64) -> String {
+    let value = p_value(p);
+    value.strip_prefix("= ").map_or_else(|| format!("p {value}"), |number| format!("p={number}"))
+}
+
 /// A p-value in a column of them: `< 0.001`, `0.012`.
 pub(crate) fn p_cell(p: Option<f64>) -> String {
     p.map_or_else(|| "–".to_owned(), |p| p_value(p).trim_start_matches("= ").to_owned())

@@ -38,6 +38,12 @@ pub fn is_time(unit: &str) -> bool {
     scale_of(unit).is_some_and(|(scale, _)| std::ptr::eq(scale, TIME))
 }
 
+/// Returns true for units of time and of what takes time; a unit that is not known is taken for one. More of any
+/// other, such as bytes, is not slower.
+pub(crate) fn is_speed(unit: Option<&str>) -> bool {
+    unit.is_none_or(|unit| is_time(unit) || ["samples", "cycles", "instructions", "ticks"].contains(&unit))
+}
+
 /// Returns true for units whose amounts are shown in larger and smaller units: time and memory.
 pub fn is_scaled(unit: &str) -> bool {
     scale_of(unit).is_some()
