@@ -5,20 +5,22 @@
 //! 2026-11-25T07:40:00Z  4f1c9a2  ci-3  ns  5  147000000  parse
 //! 2026-11-25T07:40:00Z  4f1c9a2  ci-3  ns  5  52000000  lex
 //! ```
-//! There are tabs between the cells. A line is the mean self weight of a function over the runs of a commit. Functions with small shares are one,
-//! [`OTHER`], so that the lines of a run add up to its whole.
+//! There are tabs between the cells. A line is the mean self weight of a function over the runs of a commit. Functions
+//! with small shares are one, [`OTHER`], so that the lines of a run add up to its whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
+use super::change::Change;
+use super::numbers::{self, p_short};
 use crate::error::{Error, ErrorKind, Position, Result, excerpt};
+use crate::folded::OTHER;
+use crate::printable::printable;
 use crate::profile::Profile;
 use crate::significance::change_points::{ChangePoint, change_points};
 use crate::weight::Weight;
 
-/// The functions that have no line of their own.
-pub(crate) const OTHER: &str = "[other]";
 /// The share of the whole from which on a function has a line.
 const LEAST_SHARE: f64 = 0.002;
 /// The first line of the file.
@@ -66,15 +68,13 @@ impl Entry {
         let least = whole.to_f64() * LEAST_SHARE;
         let mut weights = BTreeMap::new();
         for (name, sum) in sums {
-            let name = if sum.to_f64() < least { OTHER.as_bytes().to_vec() } else { name };
+            let name = if sum.to_f64() < least { OTHER.to_vec() } else { name };
             let kept = weights.entry(name).or_insert(Weight::ZERO);
             *kept = kept.checked_add(sum)?;
         }
         let runs = profiles.len() as u64;
         for weight in weights.values_mut() {
-            // To a thousandth: a mean is no sum, and has no exact decimals.
-            let thousandths = (weight.to_f64() * 1000.0 / runs as f64).round() as i128;
-            *weight = if runs == 1 { *weight } else { Weight::from_steps(thousandths, 3)? };
+            *weight = if runs == 1 { *weight } else { thousandths(weight.to_f64() / runs as f64)? };
         }
         let machine = machine.or(first.and_then(|facts| facts.host.as_deref())).unwrap_or_default();
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -101,7 +101,7 @@ impl Entry {
     pub(crate) fn folded(&self, known: &BTreeSet<Vec<u8>>) -> Result<Vec<u8>> {
         let mut sums: BTreeMap<&[u8], Weight> = BTreeMap::new();
         for (name, weight) in &self.weights {
-            let name = if known.contains(name) { &name[..] } else { OTHER.as_bytes() };
+            let name = if known.contains(name) { &name[..] } else { OTHER };
             let sum = sums.entry(name).or_insert(Weight::ZERO);
             *sum = sum.checked_add(*weight)?;
         }
@@ -124,6 +124,7 @@ fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim().to_owned()
 }
 
+/// A name as one cell of a line, from which it can be read back.
 fn escaped(name: &[u8]) -> String {
     let mut out = String::new();
     for chunk in name.utf8_chunks() {
@@ -251,6 +252,38 @@ impl History {
         });
         found
     }
+
+    /// A line for each change for good, of the runs of each unit and machine for themselves:
+    /// `8be01d7  parse  100 → 150 ms  +50%  (p < 0.001 n=14+10)  ci-3`. `alpha` and `least` are those of
+    /// [`History::trend`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub(crate) fn trend_lines(&self, alpha: f64, least: f64) -> Result<Vec<String>> {
+        let series: BTreeSet<(&str, &str)> =
+            self.entries.iter().map(|entry| (&*entry.unit, &*entry.machine)).collect();
+        let mut lines = Vec::new();
+        for (unit, machine) in series {
+            let is_one = |entry: &&Entry| entry.unit == unit && entry.machine == machine;
+            let history = History { entries: self.entries.iter().filter(is_one).cloned().collect() };
+            let unit = Some(unit).filter(|unit| !unit.is_empty());
+            for (name, ChangePoint { at, means, counts, p }) in history.trend(alpha, least) {
+                let (before, after) = (thousandths(means.0)?, thousandths(means.1)?);
+                let change = Change { before, after, significant: true, ..Change::default() };
+                let commit = printable(history.entries[at].commit.as_bytes());
+                let name = name.map_or_else(|| "the whole".to_owned(), |name| printable(&name));
+                let (change, p) = (numbers::change(&change, unit), p_short(p));
+                let place = if machine.is_empty() { String::new() } else { format!("  {machine}") };
+                lines.push(format!("{commit}  {name}  {change}  ({p} n={}+{}){place}", counts.0, counts.1));
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// A mean, to a thousandth: it is no sum, and has no exact decimals.
+fn thousandths(mean: f64) -> Result<Weight> {
+    Weight::from_steps((mean * 1000.0).round() as i128, 3)
 }
 
 #[cfg(test)]
@@ -327,7 +360,7 @@ mod tests {
         assert_eq!((found.runs, &*found.commit), (2, "a b"));
         let shown: Vec<(&[u8], String)> =
             found.weights.iter().map(|(n, w)| (&n[..], w.to_string())).collect();
-        assert_eq!(shown, [(OTHER.as_bytes(), "200".to_owned()), (b"big", "99800".to_owned())]);
+        assert_eq!(shown, [(OTHER, "200".to_owned()), (b"big", "99800".to_owned())]);
         let folded = found.folded(&BTreeSet::new()).unwrap();
         assert_eq!(String::from_utf8(folded).unwrap(), "# unit: ns\n[other] 100000\n");
     }

@@ -86,7 +86,7 @@ fn lasting_changes_are_named_with_commit_and_function() {
         trend.stdout
     );
     assert!(
-        lines[1].contains("100 ms → 150 ms") && lines[1].ends_with("(p < 0.001 n=14+10)  ci"),
+        lines[1].contains("  100 → 150 ms  +50%  ") && lines[1].ends_with("(p < 0.001 n=14+10)  ci"),
         "{}",
         trend.stdout
     );

@@ -9,13 +9,10 @@ use anyhow::bail;
 use clap::Args;
 
 use super::Diff;
-use crate::cli::{Tool, say};
 use crate::diff::history::{Entry, History};
 use crate::error::{Error, Position};
 use crate::input::Source;
-use crate::profile::units;
 use crate::reading;
-use crate::weight::Weight;
 
 /// The file in the folder.
 const FILE: &str = "history.tsv";
@@ -139,41 +136,14 @@ impl Diff {
         }
         let mut output = self.output.open()?.showing_controls();
         let alpha = self.test.alpha.unwrap_or(ALPHA);
-        let series: BTreeSet<(&str, &str)> =
-            all.entries.iter().map(|entry| (&*entry.unit, &*entry.machine)).collect();
-        let mut found_any = false;
-        for (unit, machine) in series {
-            let mine = all.entries.iter().filter(|entry| entry.unit == unit && entry.machine == machine);
-            let history = History { entries: mine.cloned().collect() };
-            for (name, change) in history.trend(alpha, LEAST) {
-                found_any = true;
-                let unit = Some(unit).filter(|unit| !unit.is_empty());
-                let amount = |mean: f64| {
-                    let thousandths = Weight::from_steps((mean * 1000.0).round() as i128, 3);
-                    thousandths.map(|weight| units::amount(weight, unit))
-                };
-                let (before, after) = change.means;
-                let percent = match before {
-                    0.0 => "new".to_owned(),
-                    _ => format!("{:+.1}%", 100.0 * (after - before) / before),
-                };
-                let name = name.as_deref().map_or("the whole".into(), String::from_utf8_lossy);
-                let p = if change.p < 0.001 { "p < 0.001".to_owned() } else { format!("p={:.3}", change.p) };
-                let commit = &history.entries[change.at].commit;
-                let (n, m) = change.counts;
-                let place = if machine.is_empty() { String::new() } else { format!("  {machine}") };
-                let line = format!(
-                    "{commit}  {name}  {} → {}  {percent}  ({p} n={n}+{m}){place}\n",
-                    amount(before)?,
-                    amount(after)?
-                );
-                output.write_all(line.as_bytes()).map_err(Error::from)?;
-            }
+        let lines = all.trend_lines(alpha, LEAST)?;
+        for line in &lines {
+            writeln!(output, "{line}").map_err(Error::from)?;
         }
         output.finish()?;
-        if !found_any && !self.quiet {
+        if lines.is_empty() {
             let runs = all.entries.len();
-            say(Self::NAME, format_args!("{}: no lasting change in {runs} entries", path.display()));
+            self.say_note(Some(&format!("{}: no lasting change in {runs} entries", path.display())));
         }
         Ok(())
     }
