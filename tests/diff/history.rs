@@ -95,3 +95,17 @@ fn lasting_changes_are_named_with_commit_and_function() {
     let next = run(&["--history", &history, "--machine", "ci", "--json", &file], "");
     assert!(next.stdout.contains("of 10 and 1 runs"), "{}", next.stdout);
 }
+
+#[test]
+fn lines_that_are_not_understood_are_said_or_refused() {
+    let files = Files::new();
+    let history = files.path().join("perf").to_str().unwrap().to_owned();
+    let file = files.put("run.folded", "main;a 5\nmain;b\nmain;c 7\n");
+    let strict = run(&["--history", &history, "--commit", "c0", "--strict", &file], "");
+    assert_eq!((strict.status, &*strict.stdout), (2, ""));
+    assert!(strict.stderr.contains("run.folded:2: "), "{}", strict.stderr);
+    assert!(!files.path().join("perf").exists(), "a file that was refused is no run");
+    let said = run(&["--history", &history, "--commit", "c0", &file], "");
+    assert_eq!(said.status, 0);
+    assert!(said.stderr.contains("run.folded:2: 1 line(s) not understood"), "{}", said.stderr);
+}

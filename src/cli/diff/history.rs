@@ -9,6 +9,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::Diff;
+use crate::cli::progress;
 use crate::diff::history::{Entry, History};
 use crate::error::{Error, Position};
 use crate::input::Source;
@@ -83,7 +84,10 @@ impl Diff {
         let reading = self.reading.read_options(self.quiet).places(false);
         let mut profiles = Vec::with_capacity(self.files.len());
         for file in &self.files {
-            let (profile, report) = reading::read(&[Source::new(file)], &reading)?;
+            let read = reading::read(&[Source::new(file)], &reading);
+            progress::end();
+            let (profile, report) = read?;
+            self.judge_not_understood(&report.not_understood)?;
             report.notes.iter().for_each(|note| self.say_note(Some(&format!("{}: {note}", file.display()))));
             profiles.push(profile);
         }

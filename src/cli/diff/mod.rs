@@ -27,6 +27,7 @@ use crate::diff::{
     Verdict,
 };
 use crate::error::Error;
+use crate::folded::NotUnderstood;
 use crate::input::Source;
 use crate::profile::{Facts, Profile, TimeRange, header, units};
 use crate::reading::Opened;
@@ -260,12 +261,21 @@ impl Diff {
     /// Complains of lines that were left out; a file with no other lines is no profile.
     fn judge_lines(&self, prepared: &Prepared<'_>) -> anyhow::Result<()> {
         for survey in [Side::Before, Side::After].into_iter().flat_map(|side| prepared.surveys(side)) {
-            if self.strict || survey.lines == 0 {
+            if survey.lines == 0 {
                 survey.not_understood.refuse()?;
             }
-            if !self.quiet {
-                say_not_understood(Self::NAME, &survey.not_understood);
-            }
+            self.judge_not_understood(&survey.not_understood)?;
+        }
+        Ok(())
+    }
+
+    /// Complains of lines that were left out of a file.
+    fn judge_not_understood(&self, lines: &NotUnderstood) -> anyhow::Result<()> {
+        if self.strict {
+            lines.refuse()?;
+        }
+        if !self.quiet {
+            say_not_understood(Self::NAME, lines);
         }
         Ok(())
     }
