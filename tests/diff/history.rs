@@ -109,3 +109,15 @@ fn lines_that_are_not_understood_are_said_or_refused() {
     assert_eq!(said.status, 0);
     assert!(said.stderr.contains("run.folded:2: 1 line(s) not understood"), "{}", said.stderr);
 }
+
+#[test]
+fn a_history_has_functions_and_no_other_rows() {
+    let files = Files::new();
+    let history = files.path().join("perf").to_str().unwrap().to_owned();
+    let file = files.put("run.folded", recording(100_000_000, 0));
+    for options in [&["--table", "--by", "module"][..], &["--weight-by", "bytes_req"]] {
+        let refused = run(&[&["--history", &history, &file], options].concat(), "");
+        assert_eq!((refused.status, &*refused.stdout), (2, ""));
+        assert!(refused.stderr.contains("cannot be used with"), "{}", refused.stderr);
+    }
+}

@@ -29,7 +29,7 @@ pub struct HistoryArgs {
     /// Compare the runs FILE with those in DIR/history.tsv since their last lasting change, by functions
     ///
     /// The file has a line for each function of each run, and grows: git can keep and merge it.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["before", "after", "before_time", "after_time", "label"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["before", "after", "before_time", "after_time", "label", "weight_by", "by"])]
     pub history: Option<PathBuf>,
     /// Add the runs to the history, as those of commit ID
     #[arg(long, value_name = "ID", requires = "history")]
