@@ -301,6 +301,12 @@ test("the chart of time has a lane for each thread, its stacks as long as they t
   assert.ok(draw.width > 400 && parse.width > 400, `${draw.width} ${parse.width}`);
 });
 
+test("a thread that a value does not have chooses nothing in the chart", async () => {
+  const one = await openPage(makePage(recording), { hash: "#view=time&in=nobody" });
+  assert.deepEqual((await lanes(one)).map(({ label }) => label), ["worker", "timer"]);
+  assert.match(await text(one, "path"), /^2 lanes /);
+});
+
 test("the chart has the axis of the time line, and a click on a frame zooms both", async () => {
   const one = await openPage(makePage(recording), { hash: "#view=time&span=1s..3s" });
   const edge = await one.locator("#time-canvas").boundingBox();

@@ -40,7 +40,7 @@ const MOST_LANES = 100;
  * @property {[number, number]} kept the steps that count, others are empty
  * @property {number} columns
  * @property {number} rows those that there is room for
- * @property {string[]} threads the keys of the chosen rows; none are all
+ * @property {string[]} threads the keys of the chosen rows; none that are known are all
  * @property {string[]} open the keys of open lanes
  * @property {Uint8Array | null} nodes those that count; null is all
  */
@@ -52,7 +52,9 @@ const MOST_LANES = 100;
  * @returns {Steps<Chart>} */
 export function* chartOf(times, whole, names, wanted) {
   const { range, columns, threads, open } = wanted;
-  const chosen = times.rows.filter(({ key }) => !threads.length || threads.includes(key));
+  // Threads that this value does not have choose nothing, as in the time line.
+  const known = times.rows.filter(({ key }) => threads.includes(key));
+  const chosen = known.length ? known : times.rows;
   const isAlone = chosen.length === 1;
   /** @type {{ key: string, label: string, threads: number[], isThread: boolean }[]} */
   const planned = [];
