@@ -126,6 +126,8 @@ export class Model {
     } catch (error) {
       failed(error);
     }
+    // Steps with a mistake keep all; a mistake in the search changes no step.
+    const chips = problem ? [] : state.chips;
     /** @type {Uint8Array | null} */
     let marks = null;
     try {
@@ -138,7 +140,7 @@ export class Model {
     const chosen = state.only && marks ? yield* memo.getting("chosen", [refinedTree, marks], () => onlyMarked(refinedTree, marks)) : refinedTree;
     const only = state.only ? marks : null;
     const isTimed = from.threads.all.length > 0 || times !== null;
-    const nodes = isTimed ? yield* memo.getting("kept nodes", [JSON.stringify(state.chips), only], () => keptNodes(whole, names, problem ? [] : state.chips, only)) : null;
+    const nodes = isTimed ? yield* memo.getting("kept nodes", [JSON.stringify(chips), only], () => keptNodes(whole, names, chips, only)) : null;
     const threadWeights = yield* memo.getting("thread weights", [nodes, JSON.stringify(state.ranges)], () => from.threads.weigh(times, state.ranges, nodes));
     const isPlain = !state.chips.length && !state.threads.length && !only && !merged.length;
     const spreads = differs && isPlain ? yield* memo.getting("spreads", [JSON.stringify(state.ranges)], () => spreadsOf(times, whole, state.ranges, names.texts.length)) : null;
