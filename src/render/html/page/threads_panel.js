@@ -13,8 +13,8 @@ export function threadsPanel(app) {
   const { numbers, names, state, threads } = app.model;
   const now = app.model.threadWeights;
   const weigh = (/** @type {import("./threads.js").Thread} */ one) => now.get(one.key) ?? 0;
-  const heaviest = Math.max(1e-9, ...now.values());
-  const whole = [...now.values()].reduce((sum, weight) => sum + weight, 0);
+  let [heaviest, whole] = [1e-9, 0];
+  for (const weight of now.values()) [heaviest, whole] = [Math.max(heaviest, weight), whole + weight];
   const title = { threads: "Threads and processes", label: names.harmless(threads.label) }[threads.kind + ""] ?? "First frames";
   const unsure = threads.kind === "first frames" ? "The profile does not say whether its first frames are threads or functions. " : "";
   const choose = (/** @type {string} */ key, /** @type {boolean} */ on) => {
