@@ -121,3 +121,16 @@ fn a_history_has_functions_and_no_other_rows() {
         assert!(refused.stderr.contains("cannot be used with"), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn one_run_comes_from_standard_input() {
+    let files = Files::new();
+    let history = files.path().join("perf").to_str().unwrap().to_owned();
+    let two = run(&["--history", &history, "-", "-"], &recording(100_000_000, 0));
+    assert_eq!(two.status, 2);
+    assert!(two.stderr.contains("only one of the files can be standard input"), "{}", two.stderr);
+    let one = run(&["--history", &history, "--commit", "c0", "-"], &recording(100_000_000, 0));
+    assert_eq!(one.status, 0, "{}", one.stderr);
+    let text = std::fs::read_to_string(files.path().join("perf/history.tsv")).unwrap();
+    assert!(text.contains("\tparse\n"), "{text}");
+}

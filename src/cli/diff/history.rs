@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 
-use super::Diff;
+use super::{Diff, expect_one_stdin};
 use crate::cli::progress;
 use crate::diff::history::{Entry, History};
 use crate::error::{Error, Position};
@@ -82,9 +82,11 @@ impl Diff {
             bail!("no runs to judge: give their recordings, or --trend (see --help)");
         }
         let reading = self.reading.read_options(self.quiet).places(false);
-        let mut profiles = Vec::with_capacity(self.files.len());
-        for file in &self.files {
-            let read = reading::read(&[Source::new(file)], &reading);
+        let sources: Vec<Source> = self.files.iter().map(Source::new).collect();
+        expect_one_stdin(&sources)?;
+        let mut profiles = Vec::with_capacity(sources.len());
+        for (source, file) in sources.into_iter().zip(&self.files) {
+            let read = reading::read(&[source], &reading);
             progress::end();
             let (profile, report) = read?;
             self.judge_not_understood(&report.not_understood)?;

@@ -212,13 +212,8 @@ impl Diff {
                 "nothing to compare: give BEFORE and AFTER, or --before FILE... --after FILE... (see --help)"
             ),
         };
-        if before.iter().chain(&after).filter(|source| source.is_stdin()).count() > 1 {
-            bail!("only one of the files can be standard input");
-        }
-        signals::read_from(&before);
-        signals::read_from(&after);
         let all: Vec<Source> = before.iter().chain(&after).cloned().collect();
-        terminal::say_waiting(Self::NAME, &all);
+        expect_one_stdin(&all)?;
         Ok((before, after))
     }
 
@@ -402,6 +397,16 @@ impl Diff {
         }
         options
     }
+}
+
+/// Refuses files of which more than one is standard input, and prepares to read from it.
+fn expect_one_stdin(sources: &[Source]) -> anyhow::Result<()> {
+    if sources.iter().filter(|source| source.is_stdin()).count() > 1 {
+        bail!("only one of the files can be standard input");
+    }
+    signals::read_from(sources);
+    terminal::say_waiting(Diff::NAME, sources);
+    Ok(())
 }
 
 fn time_range(text: &str) -> Result<TimeRange, String> {
