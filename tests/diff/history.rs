@@ -90,6 +90,12 @@ fn lasting_changes_are_named_with_commit_and_function() {
         "{}",
         trend.stdout
     );
+    // The limits of a change are those of a report.
+    let large = run(&["--history", &history, "--trend", "--min-effect", "30"], "");
+    assert_eq!((large.status, &*large.stdout), (0, ""));
+    assert!(large.stderr.contains("history.tsv: no lasting change in 24 entries"), "{}", large.stderr);
+    let refused = run(&["--history", &history, "--trend", "run.folded"], "");
+    assert!(refused.status == 2 && refused.stderr.contains("cannot be used with"), "{}", refused.stderr);
     // Only what came after the change is compared with.
     let file = files.put("next.folded", recording(150_000_000, 40));
     let next = run(&["--history", &history, "--machine", "ci", "--json", &file], "");

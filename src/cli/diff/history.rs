@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::{Diff, expect_one_stdin};
 use crate::cli::progress;
+use crate::diff::ReportOptions;
 use crate::diff::history::{Entry, History};
 use crate::error::{Error, Position};
 use crate::input::Source;
@@ -17,10 +18,6 @@ use crate::reading;
 
 /// The file in the folder.
 const FILE: &str = "history.tsv";
-/// The accepted probability of a change of a trend that is none.
-const ALPHA: f64 = 0.01;
-/// The smallest change of a trend, as a share of the whole.
-const LEAST: f64 = 0.005;
 
 /// The options of a history.
 #[derive(Args, Clone, Debug, Default)]
@@ -39,7 +36,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "NAME", requires = "history")]
     pub machine: Option<String>,
     /// List the commits at which the whole or a function changed for good
-    #[arg(long, requires = "history", conflicts_with_all = ["form", "gate", "commit"])]
+    #[arg(long, requires = "history", conflicts_with_all = ["files", "form", "gate", "gate_file", "commit"])]
     pub trend: bool,
 }
 
@@ -95,7 +92,7 @@ impl Diff {
         }
         let new = Entry::of(&profiles, self.history.commit.as_deref().unwrap_or_default(), self.machine())?;
         let like = history.like(&new.unit, &new.machine);
-        let before = like.since_change(ALPHA);
+        let before = like.since_change(self.options().alpha);
         let known: BTreeSet<Vec<u8>> =
             before.iter().chain([&new]).flat_map(|entry| entry.weights.keys().cloned()).collect();
         let source = |entry: &Entry| -> crate::Result<Source> {
@@ -141,8 +138,8 @@ impl Diff {
             );
         }
         let mut output = self.output.open()?.showing_controls();
-        let alpha = self.test.alpha.unwrap_or(ALPHA);
-        let lines = all.trend_lines(alpha, LEAST)?;
+        let ReportOptions { alpha, min_effect, .. } = self.options();
+        let lines = all.trend_lines(alpha, min_effect / 100.0)?;
         for line in &lines {
             writeln!(output, "{line}").map_err(Error::from)?;
         }
