@@ -86,3 +86,12 @@ test("a function that is slower in one place and faster in another is one functi
   const colours = await coloursOf(page, ["a;work", "b;work"]);
   assert.deepEqual(colours, ["rgb(208, 208, 208)", "rgb(208, 208, 208)"]);
 });
+
+test("a folded run has the verdict and the p of its first function", async () => {
+  const page = await view("main;x;a;b;c;leaf 100 900\nmain;y 900 100\n", { hash: "#fold=1" });
+  const told = await page.evaluate(() => {
+    const { changes, names, parts: [{ tree }] } = globalThis.flame.model;
+    return [...tree.name.keys()].filter((i) => names.folds.has(tree.name[i])).map((i) => [changes.isSignificant(tree, i), changes.pText(tree, i)]);
+  });
+  assert.deepEqual(told, [[true, "p < 0.001"]]);
+});

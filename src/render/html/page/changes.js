@@ -89,16 +89,20 @@ export class Changes {
    * @param {Tree} tree
    * @param {number} node */
   isSignificant({ name }, node) {
-    const { names, state } = this.model;
-    const id = names.folds.get(name[node])?.[0] ?? name[node];
-    return this.significant()[state.ownChange ? 0 : 1][id] === 1;
+    return this.significant()[this.model.state.ownChange ? 0 : 1][this.#first(name[node])] === 1;
+  }
+
+  /** The function of a frame: of a folded run the first one.
+   * @param {number} id */
+  #first(id) {
+    return this.model.names.folds.get(id)?.[0] ?? id;
   }
 
   /** The p of the function of a node, in words; "" where it was not tested.
    * @param {Tree} tree
    * @param {number} node */
   pText({ name }, node) {
-    const p = this.judged().p[this.model.state.ownChange ? 0 : 1][name[node]];
+    const p = this.judged().p[this.model.state.ownChange ? 0 : 1][this.#first(name[node])];
     return p >= 0 ? (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2)}`) : "";
   }
 
