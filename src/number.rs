@@ -24,9 +24,20 @@ pub fn hex(text: &[u8]) -> Option<u64> {
     })
 }
 
+/// Bytes as digits of base 16.
+pub fn hex_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_two_digits_each() {
+        assert_eq!(hex_of(&[0, 0x7f, 0xff]), "007fff");
+        assert_eq!(hex(hex_of(&[0x12, 0xab]).as_bytes()), Some(0x12ab));
+    }
 
     #[test]
     fn numbers_are_all_of_a_text() {

@@ -348,6 +348,36 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn things_are_handed_on_in_order_and_few_are_made_ahead() {
+        use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+        for threads in [1, 2, 5] {
+            let (begun, mut taken) = (AtomicUsize::new(0), Vec::new());
+            let make = |number: usize| {
+                begun.fetch_add(1, SeqCst);
+                number * 2
+            };
+            in_order(threads, 100, make, &mut |made| {
+                assert!(begun.load(SeqCst) <= taken.len() + 2 * threads, "{threads} threads");
+                taken.push(made);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(taken, (0..100).map(|number| number * 2).collect::<Vec<_>>());
+            // An error ends it, and nobody waits for ever.
+            let mut calls = 0;
+            let failed = in_order(threads, 100, |number| number, &mut |_| {
+                calls += 1;
+                if calls == 7 { Err(ErrorKind::TooLong { limit: 7 }.into()) } else { Ok(()) }
+            });
+            assert!(failed.is_err() && calls == 7);
+            let panics = || in_order(threads, 9, |number| assert_ne!(number, 4), &mut |()| Ok(()));
+            assert!(std::panic::catch_unwind(panics).is_err());
+        }
+        in_order(3, 0, |_| (), &mut |()| Ok(())).unwrap();
+    }
+
     #[test]
     fn work_is_done_whether_its_thread_starts_or_not() {
         // No system has a stack of that size.

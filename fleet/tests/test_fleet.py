@@ -274,7 +274,7 @@ except ImportError:
     pyspark = None  # type: ignore[assignment]
 
 
-@unittest.skipUnless(pyspark, "no PySpark: pip install 'pyspark>=4'")
+@unittest.skipUnless(pyspark and shutil.which("java"), "no PySpark (pip install 'pyspark>=4'), or no Java")
 class OnACluster(Fleet):
     def collapse(self, master: str, *more: object, status: int = 0) -> str:
         """Adds the recordings by Spark, in a process of its own."""

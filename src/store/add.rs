@@ -18,6 +18,7 @@ use crate::collapse::{Listener, Progress};
 use crate::descriptors;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::Columns;
+use crate::number::hex_of;
 use crate::profile::{Label, Profile};
 use crate::reading::ReadOptions;
 use crate::reading::folder::{PathPattern, Recording};
@@ -246,7 +247,7 @@ fn read_values(planned: &Planned<'_>, request: &Request, known: &Known) -> Resul
     Ok(Outcome::Read { values: Box::new(values), content, message })
 }
 
-/// What a recording holds, and of which labels it is, as a hash: a copy under another name is no other recording.
+/// The hash of a recording's bytes and labels: a copy under another name is no other recording.
 fn content(planned: &Planned<'_>) -> Result<String> {
     let mut hash = Sha256::new();
     if let Some(path) = planned.recording.path.as_deref().filter(|path| path.is_file()) {
@@ -266,11 +267,7 @@ fn content(planned: &Planned<'_>) -> Result<String> {
     for (key, value) in &planned.labels {
         hash.update(format!("\0{key}={value}"));
     }
-    Ok(hex(&hash.finalize()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(hex_of(&hash.finalize()))
 }
 
 /// A run that is being written.
@@ -279,7 +276,7 @@ struct Run {
     files: Option<Files>,
     /// The day and service whose files are open.
     partition: Option<(String, Option<String>, Partition)>,
-    /// What this run has added.
+    /// The hashes of the recordings that this run has added.
     contents: HashSet<String>,
     name: Sha256,
     added: Added,
@@ -358,7 +355,7 @@ impl Run {
         }
         let Some(files) = self.files.take() else { return Ok(Some(self.added)) };
         files.finish()?;
-        let name = hex(&self.name.finalize())[..16].to_owned();
+        let name = hex_of(&self.name.finalize())[..16].to_owned();
         let is_done = self.staged.commit(&name, || Ok(!known.update(root)?))?;
         Ok(is_done.then_some(self.added))
     }

@@ -8,6 +8,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::Type;
 
+use crate::collapse::formats::parquet::{failed, guarded};
 use crate::error::{Error, Position, Result};
 
 /// A file as it was when it was read: its path, its size, and the time of its last change in nanoseconds.
@@ -40,7 +41,7 @@ impl Known {
             found_any = true;
             for (table, is_reject) in [("recordings", false), ("rejects", true)] {
                 for file in files(&root.join(table).join(format!("run={run}")))? {
-                    self.read(&file, is_reject)
+                    guarded(|| self.read(&file, is_reject))
                         .map_err(|e| e.or_at(|| Position::file(file.to_string_lossy())))?;
                 }
             }
@@ -49,9 +50,6 @@ impl Known {
     }
 
     fn read(&mut self, file: &Path, is_reject: bool) -> Result<()> {
-        let failed = |e: parquet::errors::ParquetError| {
-            Error::io("read Parquet", std::io::Error::other(e.to_string()))
-        };
         let opened = File::open(file).map_err(|e| Error::io("open", e))?;
         let reader = SerializedFileReader::new(opened).map_err(failed)?;
         let schema = reader.metadata().file_metadata().schema();

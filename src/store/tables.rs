@@ -25,7 +25,7 @@ const NO_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 /// A recording's labels, from its path, as keys and values.
 pub(super) type PathLabels = Vec<(String, String)>;
 
-/// The recordings of a run, and what is the same in all rows of each.
+/// The cells that all rows of a recording share.
 pub(super) struct Origin<'a> {
     pub day: &'a str,
     pub service: Option<&'a str>,

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::number::hex_of;
+
 /// The build id that recordings write as hexadecimal digits.
 pub(crate) fn build_id_from_hex(text: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -10,11 +12,6 @@ pub(crate) fn build_id_from_hex(text: &[u8]) -> Option<Vec<u8>> {
         _ => None,
     });
     bytes.collect::<Option<Vec<u8>>>().filter(|id| !id.is_empty())
-}
-
-/// A build id as text.
-pub(crate) fn hex_of(build_id: &[u8]) -> String {
-    build_id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `ab/cdef…`: where directories of build ids have one.

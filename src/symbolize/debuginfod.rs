@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::build_id::hex_of;
+use crate::number::hex_of;
 
 /// The client.
 const PROGRAM: &str = "debuginfod-find";

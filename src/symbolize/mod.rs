@@ -45,7 +45,7 @@ mod symbols;
 mod unpack;
 mod xz;
 
-pub(crate) use build_id::{build_id_from_hex, hex_of};
+pub(crate) use build_id::build_id_from_hex;
 pub(crate) use code_map::CodeMap;
 pub use content::Bytes;
 #[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]

@@ -52,7 +52,7 @@ pub struct FolderArgs {
     /// `day`, a date in the path, or that of the last change. A file that cannot be read is named once, until it
     /// changes, and the exit status is 1 then; with --strict each time. `fg-fleet` asks the store: see docs/fleet.md.
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "DIR", requires = "recursive", conflicts_with_all = ["output", "cache", "weight_by"])]
+    #[arg(long, value_name = "DIR", requires = "recursive", conflicts_with_all = ["output", "cache", "weight_by", "scale", "all_values", "value"])]
     pub store: Option<PathBuf>,
 
     /// Keep the result for each file in DIR, and read a file again only if it or the options changed

@@ -73,9 +73,16 @@ impl Collapser for Parquet {
             Some(file) => read(file, reading, sink, report),
             None => read(bytes::Bytes::from(input.read_all()?), reading, sink, report),
         };
-        // The library refuses most damaged files with an error, and some by a panic.
-        quietly(read).unwrap_or_else(|| Err(damaged("a file that contradicts itself")))
+        guarded(read)
     }
+}
+
+/// Reads Parquet: the library refuses most damaged files with an error, and some by a panic.
+///
+/// # Errors
+/// Those of `read`, and one of damage for a panic.
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    quietly(read).unwrap_or_else(|| Err(damaged("a file that contradicts itself")))
 }
 
 thread_local! {
@@ -104,7 +111,8 @@ fn damaged(what: &str) -> Error {
     Error::malformed("Parquet data", what.as_bytes())
 }
 
-fn failed(error: ParquetError) -> Error {
+/// An error of the library.
+pub(crate) fn failed(error: ParquetError) -> Error {
     damaged(&error.to_string())
 }
 

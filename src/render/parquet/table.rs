@@ -183,7 +183,7 @@ impl<'a> Table<'a> {
             .set_column_dictionary_enabled(ColumnPath::from("time"), false)
             .set_column_encoding(ColumnPath::from("time"), Encoding::DELTA_BINARY_PACKED)
             .set_data_page_size_limit(PAGE)
-            .set_created_by(concat!("fg-render ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_created_by(concat!("fg-tools ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(metadata.collect()))
             .build();
         let bytes = Bytes::default();

@@ -9,7 +9,6 @@ use super::data::{
     AnyValue, Attribute, Data, Dictionary, Function, Line, Link, Location, Mapping, Profile, Resource,
     Sample, Scope, TableAttribute,
 };
-use super::protobuf::hex;
 use crate::collapse::kit::base64;
 use crate::collapse::kit::json::Json;
 use crate::error::{Error, Result};
@@ -75,7 +74,7 @@ fn text(json: &mut Json) -> Result<Vec<u8>> {
 /// Bytes in base64, as hexadecimal digits; any other text as it is.
 fn bytes(json: &mut Json) -> Result<Vec<u8>> {
     let text = text(json)?;
-    Ok(base64::decode(&text).map_or(text, |bytes| hex(&bytes)))
+    Ok(base64::decode(&text).map_or(text, |bytes| hex_of(&bytes).into_bytes()))
 }
 
 /// The number of a trace or a span, of `length` bytes, in hexadecimal digits. Libraries of protocol buffers write
@@ -83,7 +82,7 @@ fn bytes(json: &mut Json) -> Result<Vec<u8>> {
 fn id(json: &mut Json, length: usize) -> Result<Vec<u8>> {
     let text = text(json)?;
     match base64::decode(&text).filter(|bytes| bytes.len() == length) {
-        Some(bytes) => Ok(hex(&bytes)),
+        Some(bytes) => Ok(hex_of(&bytes).into_bytes()),
         None => Ok(text.to_ascii_lowercase()),
     }
 }

@@ -5,6 +5,7 @@ use super::data::{
     Sample, Scope, TableAttribute,
 };
 use crate::collapse::kit::protobuf::{Content, Fields, fixed_numbers, message, numbers};
+use crate::number::hex_of;
 
 /// Lists and maps in values of attributes nest no deeper than this.
 const DEEPEST: usize = 16;
@@ -102,8 +103,8 @@ fn link(bytes: &[u8]) -> Option<Link> {
     let mut link = Link::default();
     for field in Fields(bytes) {
         match field? {
-            (1, Content::Bytes(trace)) => link.trace = hex(trace),
-            (2, Content::Bytes(span)) => link.span = hex(span),
+            (1, Content::Bytes(trace)) => link.trace = hex_of(trace).into_bytes(),
+            (2, Content::Bytes(span)) => link.span = hex_of(span).into_bytes(),
             _ => {}
         }
     }
@@ -148,7 +149,7 @@ fn value(bytes: &[u8], depth: usize) -> Option<AnyValue> {
             (3, Content::Number(number)) => AnyValue::Int(number as i64),
             (4, Content::Fixed(bits)) => AnyValue::Double(f64::from_bits(bits)),
             (number @ (5 | 6), Content::Bytes(bytes)) => list(bytes, number == 6, depth + 1)?,
-            (7, Content::Bytes(bytes)) => AnyValue::Text(hex(bytes)),
+            (7, Content::Bytes(bytes)) => AnyValue::Text(hex_of(bytes).into_bytes()),
             (8, Content::Number(index)) => AnyValue::TextIndex(index),
             _ => value,
         };
@@ -173,11 +174,6 @@ fn list(bytes: &[u8], is_map: bool, depth: usize) -> Option<AnyValue> {
         }
     }
     Some(AnyValue::List(values))
-}
-
-/// Bytes in digits.
-pub fn hex(bytes: &[u8]) -> Vec<u8> {
-    bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
 }
 
 fn resource(bytes: &[u8]) -> Result<Resource, Damage> {

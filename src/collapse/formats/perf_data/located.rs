@@ -11,7 +11,7 @@ use super::modules::{KERNEL, Kind, Modules, UNKNOWN};
 use crate::collapse::Sink;
 use crate::folded::{FrameId, Place, StackTable};
 use crate::profile::exchange::{Code, CodeKind, Exchange, Function, Location, Mapping};
-use crate::symbolize::hex_of;
+use crate::number::hex_of;
 
 /// A place in code, and the number of its raw frame.
 pub(super) type RawPlace = (u32, u64, bool, u32);
