@@ -12,6 +12,7 @@ use super::data::{
 use crate::collapse::kit::base64;
 use crate::collapse::kit::json::Json;
 use crate::error::{Error, Result};
+use crate::number::hex_of;
 
 /// Lists and maps in values of attributes nest no deeper than this.
 const DEEPEST: usize = 16;
