@@ -106,9 +106,10 @@ mod tests {
         {
             assert!(is_home(Path::new(folder), home), "{folder}");
         }
-        for folder in ["/home/ada/app", "/root/app", "/srv/people/ada/app", "/srv/app", "/opt"] {
+        for folder in ["/home/ada/app", "/srv/people/ada/app", "/srv/app", "/opt"] {
             assert!(!is_home(Path::new(folder), home), "{folder}");
         }
+        assert!(!is_home(&Path::new("/root").join("app"), home), "below root's home");
     }
 
     #[test]
