@@ -20,16 +20,6 @@ pub fn lift_open_files() -> u64 {
     limit.rlim_cur
 }
 
-/// The number of files that this process may have open.
-pub fn open_files() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the pointer is to a live value.
-    match check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) }) {
-        Ok(_) => limit.rlim_cur,
-        Err(_) => 0,
-    }
-}
-
 /// The number of bytes that this process may lock in memory.
 pub fn locked_memory() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
