@@ -210,8 +210,8 @@ impl fmt::Display for Refusal {
             ),
             Refusal::OpenFiles(limit) => write!(
                 f,
-                "{limit} open files are too few for the threads and processors that are recorded (`ulimit -n`); `sudo prlimit --pid $$ --nofile={}` \
-                 lets this shell have more, or record fewer processes",
+                "{limit} open files are too few for the threads and processors that are recorded (`ulimit -n`); \
+                 `sudo prlimit --pid $$ --nofile={}` lets this shell have more, or record fewer processes",
                 limit.saturating_mul(8)
             ),
             Refusal::Rate(rate) => write!(

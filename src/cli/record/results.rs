@@ -26,8 +26,8 @@ const PAGE: &str = "fg-record.html";
 #[command(next_help_heading = "Results")]
 pub struct ResultArgs {
     /// Write to FILE in the format of its ending: .svg, .html, .pb.gz, .json, .folded and all
-    /// others of fg-render, which draws with more options; without an ending, or for -, folded text. Repeatable. COMMAND then keeps
-    /// its standard output, which otherwise goes to standard error
+    /// others of fg-render, which draws with more options; without an ending, or for -, folded text.
+    /// Repeatable. COMMAND then keeps its standard output, which otherwise goes to standard error
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
 

@@ -1,8 +1,8 @@
 //! The events that are open, their rings, and the file into which these are emptied.
 //!
 //! For each processor there is one ring, into which all events of that processor write that make samples, and one
-//! for the records of processes and mappings. A ring that is a quarter full wakes us; a round reads all rings once, so that a reader can put the records of a
-//! round in order.
+//! for the records of processes and mappings. A ring that is a quarter full wakes us; a round reads all rings once,
+//! so that a reader can put the records of a round in order.
 
 use std::ffi::CString;
 use std::io;

@@ -405,7 +405,8 @@ impl Description {
             return Some(0);
         };
         let id = Cursor::new(body.get(8 * before..)?, self.order).u64()?;
-        // perf, too, takes a sample of an unknown event for one of the first; one that only carries other records has none.
+        // perf, too, takes a sample of an unknown event for one of the first; one that only carries other records
+        // has none.
         let measured = || self.events.iter().position(|event| !event.attr.is_dummy());
         self.ids.get(&id).copied().or_else(measured).or(Some(0))
     }
