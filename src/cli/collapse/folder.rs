@@ -262,7 +262,6 @@ impl Collapse {
     }
 }
 
-/// Writes the sums as folded text, and returns the number of stacks.
 /// The errors; of those that several files have for the same reason the first, with the number of the others.
 fn by_reason<'e>(errors: impl Iterator<Item = &'e Error>) -> Vec<(&'e Error, usize)> {
     let mut found: Vec<(&Error, usize)> = Vec::new();
@@ -277,6 +276,7 @@ fn by_reason<'e>(errors: impl Iterator<Item = &'e Error>) -> Vec<(&'e Error, usi
     found
 }
 
+/// Writes the sums as folded text, and returns the number of stacks.
 fn write(sums: &Merged, has_header: bool, out: &mut dyn Write) -> crate::Result<usize> {
     if has_header {
         out.write_all(header::write(&sums.report.facts).as_bytes()).map_err(Error::from)?;
