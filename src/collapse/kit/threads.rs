@@ -1,9 +1,9 @@
 //! The frame of a thread, in all formats alike: one root frame, `NAME`, or `NAME-PID` with
-//! `--pid`, or `NAME-PID/TID` with `--tid`, as FlameGraph has it for perf and as `fg-filter
-//! --thread` and `--merge-threads` know it.
+//! `--per-process`, or `NAME-PID/TID` with `--per-thread`, as FlameGraph has it for perf and as
+//! `fg-filter --thread` and `--merge-threads` know it.
 //!
 //! Without options there is such a frame where the format's own tools show threads:
-//! `--threads-as-frames` and `--no-threads-as-frames` decide otherwise. austin and py-spy write
+//! `--threads-as-frames` and `--threads-as-frames=no` decide otherwise. austin and py-spy write
 //! process and thread as frames of their own, which keep their form.
 
 use crate::collapse::{Context, Options};
