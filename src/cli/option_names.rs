@@ -1,10 +1,12 @@
-//! The names of options in all programs: how many there are, and that each means one thing.
+//! The names of options in all programs: their number has a limit, and a name that several programs have is
+//! explained by the same words in each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Arg, Command};
 
-/// The most options that a program shows, and the most different names in all of them.
+/// The most options that a program shows, and the most different names in all programs with their subcommands.
+/// A new option that exceeds them is a reason to look for one that can go.
 const MOST: &[(&str, usize)] =
     &[("fg-collapse", 33), ("fg-filter", 66), ("fg-diff", 53), ("fg-render", 68), ("fg-record", 60)];
 const MOST_NAMES: usize = 198;
@@ -106,9 +108,9 @@ fn a_letter_means_one_thing() {
     }
 }
 
-/// Options that work and are not shown are named at the end of the help, unless they are old names.
+/// fg-render names the options that it takes and does not show at the end of its help, but for old names.
 #[test]
-fn hidden_options_are_named() {
+fn hidden_options_of_a_picture_are_named() {
     let (_, command) =
         commands().into_iter().find(|(program, _)| program == "fg-render").expect("it is there");
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
