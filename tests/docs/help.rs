@@ -17,6 +17,7 @@ const PROGRAMS: &[&str] = &[
     "fg-record bundle",
     "fg-record cargo",
     "fg-record check",
+    "fg-record demo",
 ];
 
 /// Ten seconds, for the example that compares ranges of time.

@@ -29,7 +29,8 @@ fn commands_in_the_text_are_taken() {
                 PLACES.iter().find(|(place, _)| *place == word).map_or(word, |(_, instead)| *instead)
             });
             let mut words: Vec<&str> = words.collect();
-            let is_recording = words[0] == "fg-record" && !["bundle", "cargo", "check"].contains(&words[1]);
+            let is_recording =
+                words[0] == "fg-record" && !["bundle", "cargo", "check", "demo"].contains(&words[1]);
             if is_recording {
                 // It says which profiler it would run, and runs nothing.
                 words.insert(1, "--print-command");

@@ -38,7 +38,7 @@ pub const NOT_RUN: &[(&str, &str)] = &[
 ];
 
 /// Options that need rights or hardware, and words of the messages of programs that lack them.
-const MAY_LACK: &[(&str, &[&str])] = &[
+pub const MAY_LACK: &[(&str, &[&str])] = &[
     ("--off-cpu", &["need to see the kernel", "kept from ordinary users"]),
     ("--wall", &["need to see the kernel", "kept from ordinary users", "ptrace"]),
     ("-e cycles", &["no cycles are counted here", "not counted here", "does not count"]),
@@ -50,14 +50,26 @@ const MAY_LACK: &[(&str, &[&str])] = &[
     ("jq ", &["jq: command not found"]),
     // A process that only waits for work has nothing else to show.
     ("--idle", &["no stacks in the input"]),
-    // These tools attach to a program that may be over before they look.
-    ("rbspy record", &["Something went wrong while rbspy was sampling", "no profile samples were collected"]),
-    ("py-spy record", &["panicked at", "Failed to ", "Error: "]),
+    // py-spy may succeed, and have seen nothing of a program that was soon over.
     ("out.py-spy", &["do not look like stacks", "no such file"]),
 ];
 
 /// What a recording of a second says on a machine that had no time for the program.
 const NOTHING_RECORDED: &[&str] = &["no samples", "nothing was recorded", "nothing to draw"];
+
+/// Complaints of other makers' tools about their command line: no machine is too slow for an option.
+const NOT_TAKEN: &[&str] = &[
+    "unknown option",
+    "unknown switch",
+    "unrecognized option",
+    "unrecognized argument",
+    "unrecognized command",
+    "unexpected argument",
+    "wasn't expected",
+    "flag provided but not defined",
+    "bad option",
+    "invalid option",
+];
 
 /// A command, and where a page shows it.
 pub struct Shown {
@@ -186,9 +198,13 @@ pub fn run(reader: &Reader, shown: &Shown, may_select_nothing: bool) -> Option<O
         return None;
     }
     // A tool that is installed may not work here; if it does, the command of the page is right or wrong by itself.
-    // A sampler that comes too late for a program, or is not allowed to look at it, says so itself.
-    let is_ours = said.lines().any(|line| line.starts_with("fg-"));
-    let crashed = tools.first().filter(|_| output.status.code().is_none_or(|code| code >= 128) || !is_ours);
+    // A sampler that comes too late for a program, or is not allowed to look at it, says so itself. Neither our
+    // own message nor a tool's about its options is of that kind.
+    let complaint = said.to_lowercase();
+    let is_of_page = complaint.lines().any(|line| line.starts_with("fg-"))
+        || NOT_TAKEN.iter().any(|words| complaint.contains(words));
+    let crashed =
+        tools.first().filter(|_| output.status.code().is_none_or(|code| code >= 128) || !is_of_page);
     let broken = crashed
         .map(|tool| (tool.name, words(&output)))
         .or_else(|| tools.iter().find_map(|tool| Some((tool.name, outcome(tool.job?)?))));
