@@ -30,7 +30,7 @@ fn dress_built(command: Command, parent: Option<&str>) -> Command {
     let commands: Vec<String> =
         commands.iter().map(|section| format!("{}:\n{}", section.heading, section.text)).collect();
     let prose: Vec<String> =
-        prose.iter().map(|section| format!("{}: {}", section.heading, section.text)).collect();
+        prose.iter().map(|section| format!("{}: {}", section.heading, unwrapped(&section.text))).collect();
     let short = short(&command, Manual::of(&name), &name);
     let tasks: Vec<String> = command.get_subcommands().map(|task| task.get_name().to_owned()).collect();
     let command = command
@@ -91,8 +91,10 @@ fn line_of(arg: &Arg) -> String {
         let value = arg.get_value_names().unwrap_or_default().first().map_or("VALUE", |name| name.as_str());
         names.push_str(&format!(" <{value}>"));
     }
+    names.push(' ');
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    format!("{names:<COLUMN$}{}\n", fitting(beginning(&help), WIDTH - COLUMN))
+    let columns = WIDTH - COLUMN.max(names.chars().count());
+    format!("{names:<COLUMN$}{}\n", fitting(beginning(&help), columns))
 }
 
 /// A sentence, or as many of its parts between commas as fit.
@@ -110,6 +112,12 @@ fn beginning(help: &str) -> &str {
     let ends = [". ", ": ", "; ", " [", " (default"];
     let end = ends.iter().filter_map(|end| help.find(end)).min();
     help[..end.unwrap_or(help.len())].trim_end()
+}
+
+/// A text whose paragraphs are one line each, which clap wraps.
+fn unwrapped(text: &str) -> String {
+    let paragraphs: Vec<String> = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
+    paragraphs.join("\n\n")
 }
 
 /// A text in lines that fit.
@@ -145,5 +153,19 @@ mod tests {
         ] {
             assert_eq!(beginning(help), expected);
         }
+    }
+
+    #[test]
+    fn names_and_text_of_an_option_have_a_blank_between() {
+        let arg = |name: &'static str| Arg::new(name).long(name).value_name("NAME").help("Read");
+        assert_eq!(line_of(&arg("format")), "      --format <NAME>      Read\n");
+        assert_eq!(line_of(&arg("input-format")), "      --input-format <NAME> Read\n");
+    }
+
+    #[test]
+    fn prose_is_wrapped_once() {
+        let text = "Exit status: 0 if all went well and the lines of the source were a little longer than these,\n1 if not.\n\nAgain.";
+        let help = dress(Command::new("x").after_help(text)).term_width(WIDTH).render_long_help().to_string();
+        assert!(help.contains("were a little\nlonger than these, 1 if not.\n\nAgain."), "{help}");
     }
 }
