@@ -15,8 +15,14 @@ const PLACES: &[(&str, &str)] =
     &[("FILE", "given"), ("RE", "main"), ("PATTERN", "main"), ("NAME", "server"), ("PID", "$PID"), ("…", "")];
 
 /// Words of a message about the command itself, not about the files it names.
-const REFUSED: &[&str] =
-    &["unexpected argument", "invalid value", "unrecognized", "cannot be used with", "Usage:"];
+const REFUSED: &[&str] = &[
+    "unexpected argument",
+    "invalid value",
+    "unrecognized",
+    "cannot be used with",
+    "Usage:",
+    "is an old name",
+];
 
 #[test]
 fn commands_in_the_text_are_taken() {

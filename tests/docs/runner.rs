@@ -187,6 +187,7 @@ pub fn run(reader: &Reader, shown: &Shown, may_select_nothing: bool) -> Option<O
         output = reader.run(&command, Profilers::Real);
     }
     if is_fine(&output) {
+        assert!(!words(&output).contains("is an old name"), "{place}: {text}: {}", words(&output));
         println!("{:6.2} s {place}: {}", began.elapsed().as_secs_f64(), text.trim_end());
         return Some(output);
     }

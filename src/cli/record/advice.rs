@@ -59,7 +59,7 @@ pub(super) fn on_coverage(outcome: &Outcome) -> Option<String> {
     } else {
         let advice = match outcome.plan.rate {
             Rate::PerSecond(rate) => format!("; -F {} samples more", (rate * 10).min(49_999)),
-            Rate::EveryEvents(_) => "; a smaller -c samples more".to_owned(),
+            Rate::EveryEvents(_) => "; a smaller --interval samples more".to_owned(),
         };
         format!("threads and processes that end before their first sample have none{advice}")
     };
@@ -69,8 +69,8 @@ pub(super) fn on_coverage(outcome: &Outcome) -> Option<String> {
 /// The message when no allocation was a sample, with --alloc.
 pub(super) fn without_allocations(elapsed: Duration) -> String {
     format!(
-        "no allocation was sampled in {:.1} s: the program allocates little (-c 4096 samples more often), is linked \
-         statically, or brings an allocator of its own",
+        "no allocation was sampled in {:.1} s: the program allocates little (--interval 4096 samples more often), is \
+         linked statically, or brings an allocator of its own",
         elapsed.as_secs_f64()
     )
 }

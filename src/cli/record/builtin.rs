@@ -70,8 +70,8 @@ impl RecordArgs {
         let of_the_end = matches!(self.sampling.alloc.alloc, Some(AllocValue::Live | AllocValue::LiveCount));
         match error.kind() {
             ErrorKind::Empty { .. } if of_the_end => anyhow::anyhow!(
-                "nothing that was sampled was held at the end; --alloc=bytes shows what was allocated, and -c 4096 \
-                 samples more of it"
+                "nothing that was sampled was held at the end; --alloc=bytes shows what was allocated, and \
+                 --interval 4096 samples more of it"
             ),
             _ => error.into(),
         }

@@ -102,7 +102,7 @@ impl Capability {
             Capability::Machine => "-a",
             Capability::MachineWhile => "-a with a command",
             Capability::Rate => "-F",
-            Capability::Period => "--count",
+            Capability::Period => "--interval",
             Capability::Event => "-e",
             Capability::Events => "several -e",
             Capability::Threads => "--tid",
