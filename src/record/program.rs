@@ -130,7 +130,9 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
         io::ErrorKind::PermissionDenied => {
             format!("{program}: it may not be executed; if it is a recording, fg-render draws it")
         }
-        _ if error.raw_os_error() == Some(libc::EMFILE) => return Refusal::OpenFiles(limits::lift_open_files()),
+        _ if error.raw_os_error() == Some(libc::EMFILE) => {
+            return Refusal::OpenFiles(limits::lift_open_files());
+        }
         _ => format!("{program}: {}", message(error)),
     };
     Refusal::Other { doing: "start the program", said }

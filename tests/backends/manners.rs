@@ -192,3 +192,28 @@ fn the_profile_of_a_backend_has_the_recorder_s_facts() {
     }
     assert!(!folded.contains("# cpu-time"), "that of dtrace is not the command's: {folded}");
 }
+
+/// A tool that is a script has children before it becomes the program that starts the command.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_exit_status_is_the_command_s_and_not_that_of_a_tool_s_first_child() {
+    let stage = Stage::new();
+    let recording = stage.path("recording");
+    fs::write(&recording, "# austin: 3.7.0\n# interval: 1000\n# mode: cpu\n\nP1;T1;a.py:hot:1 5000\n")
+        .expect("a file");
+    let script = format!(
+        "{}; sleep 0.1; cat '{}' >\"$file\"; sh -c 'sleep 0.1; exit 3'; exit 0",
+        value_of("-o"),
+        recording.display()
+    );
+    stage.add("austin", &script);
+    let output = run(stage.fg_record().args(["--with", "austin", "--", "python3", "a.py"]));
+    let said = text(&output.stderr);
+    match output.status.code() {
+        Some(3) => {}
+        // Only newer systems tell.
+        code => {
+            assert!(code == Some(0) && said.contains("does not tell how the command ended"), "{output:?}")
+        }
+    }
+}

@@ -24,6 +24,8 @@ use crate::record::sys::wait::Ended as EndOfProcess;
 const TICK: Duration = Duration::from_millis(100);
 /// The time between two looks for a command that may end soon.
 const SOON: Duration = Duration::from_millis(5);
+/// The time for which a backend is expected to start its command.
+const STARTS: Duration = Duration::from_secs(2);
 /// The longest time for which a backend that is to stop may still be starting. One that is told before it
 /// has prepared for the signal ends by it, and its recording is lost.
 const START: Duration = Duration::from_secs(5);
@@ -322,8 +324,11 @@ impl Session<'_> {
                 timeout = SOON;
             }
             if self.expects_command() {
-                self.command = processes::children(tool.pid()).first().and_then(|pid| Watched::new(*pid));
-                timeout = timeout.min(SOON);
+                let child = processes::children(tool.pid()).first().and_then(|pid| Watched::new(*pid));
+                self.command = child.or(self.command.take());
+                if self.began.elapsed() < STARTS {
+                    timeout = timeout.min(SOON);
+                }
             }
             signals::wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
             if fds[0].revents != 0 {
@@ -353,10 +358,11 @@ impl Session<'_> {
         }
     }
 
-    /// Returns true if the backend is still to start the command, which may be over soon.
+    /// Returns true if the backend is still to start the command, which may be over soon. A child that has ended
+    /// may not have been the command: a tool that is a script, as pyenv installs them, has others before.
     fn expects_command(&self) -> bool {
         let starts = self.plan.starter == Starter::Backend && self.plan.status == Status::Own;
-        let waits = self.command.is_none() && self.began.elapsed() < Duration::from_secs(2);
+        let waits = self.command.as_ref().is_none_or(Watched::has_ended);
         starts && waits && self.wishes.request.target.invocation().is_some()
     }
 

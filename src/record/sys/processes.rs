@@ -190,6 +190,12 @@ impl Watched {
         Some(Watched { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
+    /// Returns true if it has ended, whether its parent has waited for it or not.
+    pub fn has_ended(&self) -> bool {
+        let mut fds = vec![libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+        super::signals::wait_readable(&mut fds, 0).is_ok() && fds[0].revents != 0
+    }
+
     /// Its exit status, once its parent has waited for it: since Linux 6.15. That may be after the end
     /// of the parent that we know of, so it is given a moment.
     pub fn status(&self) -> Option<ExitStatus> {
@@ -234,6 +240,11 @@ impl Watched {
     /// Nothing can be watched.
     pub fn new(_pid: u32) -> Option<Watched> {
         None
+    }
+
+    /// Returns true if it has ended.
+    pub fn has_ended(&self) -> bool {
+        match *self {}
     }
 
     /// Its exit status.
