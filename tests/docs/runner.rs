@@ -52,6 +52,7 @@ pub const MAY_LACK: &[(&str, &[&str])] = &[
     ("--idle", &["no stacks in the input"]),
     // py-spy may succeed, and have seen nothing of a program that was soon over.
     ("out.py-spy", &["do not look like stacks", "no such file"]),
+    ("ruby.raw.gz", &["no samples in it", "no such file"]),
 ];
 
 /// What a recording of a second says on a machine that had no time for the program.
