@@ -18,9 +18,7 @@ use crate::error::Result;
 use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
 use crate::significance::moderated::{self, RunShares, mean, squares};
 use crate::significance::permutation::divide_anew;
-use crate::significance::{
-    Count, Limits, Permutation, Test, adjust_weighted, attention, by_t, compare_shares,
-};
+use crate::significance::{Limits, Permutation, Test, adjust_weighted, attention, by_t, compare_shares};
 use crate::tally::Cell;
 use crate::weight::Weight;
 use candidates::{Candidate, Kind, firsts};
