@@ -1,13 +1,19 @@
 //! Makes two parts of the library that are no Rust of its own:
-//! - the script and the style sheet of the page of `fg-render`, joined and shortened;
+//! - the script, the style sheet and the markup of the page of `fg-render`, joined, shortened and compressed;
 //! - the library of `fg-record --alloc`, the folder `src/record/alloc/preload`: a shared library that needs nothing but
 //!   the compiler and its linker. `src/record/alloc/mod.rs` holds the result.
 
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+#[path = "src/render/html/base85.rs"]
+mod base85;
 #[path = "src/render/html/bundle.rs"]
 mod bundle;
 #[path = "src/render/html/minify.rs"]
@@ -46,8 +52,19 @@ fn main() {
 
 fn write_page() {
     let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    for (name, text) in bundle::files(env::var_os(READABLE).is_some()) {
-        fs::write(folder.join(name), text).expect("cargo made the folder to be written to");
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(folder.join(name), bytes).expect("cargo made the folder to be written to");
+    };
+    let is_readable = env::var_os(READABLE).is_some();
+    for (name, text) in bundle::plain(is_readable) {
+        write(name, text.as_bytes());
+    }
+    for (name, text) in bundle::packed(is_readable) {
+        let mut small = ZlibEncoder::new(Vec::new(), Compression::best());
+        small.write_all(text.as_bytes()).expect("memory takes all");
+        let mut encoded = Vec::new();
+        base85::write(&small.finish().expect("memory takes all"), &mut encoded).expect("memory takes all");
+        write(&format!("{name}.z85"), &encoded);
     }
 }
 

@@ -28,11 +28,11 @@ pub(super) fn write(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// The bytes of a text, by the same steps as the page's `fromBase85`.
-    fn read(text: &[u8]) -> Vec<u8> {
+    pub fn read(text: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for group in text.chunks(5) {
             let digit = |at: usize| match group.get(at) {

@@ -84,20 +84,22 @@ const MODULES: &[&str] = &[
 ];
 
 const STYLE: &str = include_str!("page/style.css");
+const BODY: &str = include_str!("page/body.html");
 
-/// Returns the parts of the page that are shortened, by the names of their files. `readable` scripts keep their
-/// names and lines.
-pub(super) fn files(readable: bool) -> [(&'static str, String); 4] {
-    let script = |modules| {
-        let script = joined(modules);
-        if readable { script } else { minify(&script) }
-    };
-    [
-        ("loader.js", script(LOADER)),
-        ("script.js", script(MODULES)),
-        ("style.css", style(STYLE)),
-        ("matcher.js", joined(MATCHER)),
-    ]
+/// Returns the parts that stand in a page or a picture as they are, by the names of their files. `readable`
+/// scripts keep their names and lines.
+pub(super) fn plain(readable: bool) -> [(&'static str, String); 2] {
+    [("loader.js", script(LOADER, readable)), ("matcher.js", joined(MATCHER))]
+}
+
+/// Returns the parts that the loader unpacks, by the names of their sections.
+pub(super) fn packed(readable: bool) -> [(&'static str, String); 3] {
+    [("style", style(STYLE)), ("body", BODY.to_owned()), ("script", script(MODULES, readable))]
+}
+
+fn script(modules: &[&str], readable: bool) -> String {
+    let script = joined(modules);
+    if readable { script } else { minify(&script) }
 }
 
 /// A style sheet without comments and blanks around marks.
@@ -212,9 +214,21 @@ mod tests {
     }
 
     #[test]
+    fn the_sections_of_a_page_are_the_modules_compressed() {
+        let readable = option_env!("FG_READABLE_PAGE").is_some();
+        for ((name, text), (section, packed)) in packed(readable).into_iter().zip(super::super::CODE) {
+            let small = super::super::base85::tests::read(packed.as_bytes());
+            let mut unpacked = String::new();
+            std::io::Read::read_to_string(&mut flate2::read::ZlibDecoder::new(&small[..]), &mut unpacked)
+                .unwrap();
+            assert_eq!((name, text), (section, unpacked));
+        }
+    }
+
+    #[test]
     fn nothing_ends_the_element_it_stands_in() {
         for readable in [false, true] {
-            let [(_, loader), ..] = files(readable);
+            let [(_, loader), ..] = plain(readable);
             for end in ["</", "<!--"] {
                 assert!(!loader.contains(end), "{end}");
             }

@@ -11,8 +11,9 @@
 
 mod about;
 mod base64;
+// These are part of `build.rs`, and here for their tests.
+#[cfg(test)]
 mod base85;
-// Both are part of `build.rs`, and here for their tests.
 #[cfg(test)]
 mod bundle;
 #[cfg(test)]
@@ -62,10 +63,13 @@ pub const FORMAT: Format = Format {
 };
 
 const TEMPLATE: &str = include_str!("page/page.html");
-const BODY: &str = include_str!("page/body.html");
 // Written by `build.rs`.
-const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/style.css"));
-const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/script.js"));
+/// The sections that are the same in every page, compressed, in base 85.
+const CODE: [(&str, &str); 3] = [
+    ("style", include_str!(concat!(env!("OUT_DIR"), "/style.z85"))),
+    ("body", include_str!(concat!(env!("OUT_DIR"), "/body.z85"))),
+    ("script", include_str!(concat!(env!("OUT_DIR"), "/script.z85"))),
+];
 /// The script that is in the page as it is: it unpacks the other and runs it.
 const LOADER: &str = include_str!(concat!(env!("OUT_DIR"), "/loader.js"));
 
@@ -241,9 +245,9 @@ fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target
     for (name, bytes) in &payload.sections {
         section(name, bytes, &mut out)?;
     }
-    for (name, text) in [("style", STYLE), ("body", BODY), ("script", SCRIPT)] {
+    for (name, text) in CODE {
         begin_section(name, &mut out)?;
-        base85::write(&deflate(text.as_bytes())?, &mut out)?;
+        out.write_all(text.as_bytes())?;
         end_section(&mut out)?;
     }
     until("{loader}", out)?;
