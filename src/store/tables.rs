@@ -18,7 +18,7 @@ pub(super) const DECIMALS: u8 = 18;
 /// Labels with a value for each recording: the table by function adds up over them.
 const NOT_BY_FUNCTION: [&str; 2] = ["time", "host"];
 /// The functions of a day and service that are kept before they are written: more rows of one function add up.
-const MOST_FUNCTIONS: usize = 500_000;
+const MOST_FUNCTIONS: usize = 100_000;
 /// The partition of what has no service, as Hive calls it.
 const NO_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 
