@@ -4,7 +4,7 @@
 //! ```sh
 //! rustup target add wasm32-unknown-unknown
 //! cargo build --release --target wasm32-unknown-unknown --manifest-path wasm/Cargo.toml
-//! node wasm/try.mjs target/wasm32-unknown-unknown/release/fg_tools_wasm.wasm RECORDING
+//! node wasm/try.mjs wasm/target/wasm32-unknown-unknown/release/fg_tools_wasm.wasm RECORDING
 //! ```
 //!
 //! The interface is three functions and no generated code: [`fg_take`] makes room for a recording, [`fg_draw`] draws
