@@ -168,7 +168,7 @@ impl Process {
         match nearness {
             Nearness::Name => self.names().iter().any(|its| its == name),
             Nearness::PartOfName => self.names().iter().any(|its| its.contains(name)),
-            Nearness::CommandLine => self.words.join(" ").contains(name),
+            Nearness::CommandLine => has_word(&self.words.join(" "), name),
         }
     }
 
@@ -221,6 +221,15 @@ impl Process {
         }
         format!("{} {shown}", self.pid)
     }
+}
+
+/// Returns true if a command line has this text, and no letter or digit beside it: `app` is not in `x86_64-apple`.
+fn has_word(line: &str, text: &str) -> bool {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(text).any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + text.len()..]);
+        !before.ends_with(is_of_word) && !after.starts_with(is_of_word)
+    })
 }
 
 /// A process, and all that it was started by: a shell that is told to record something has the name
@@ -314,6 +323,21 @@ mod tests {
             let found: Vec<String> = found.iter().map(|it| it.words.join(" ")).collect();
             assert_eq!(nearness.zip(found.first().map(String::as_str)), expected);
             assert!(found.len() <= 1, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_word_in_a_command_line_is_not_meant() {
+        for (line, name, expected) in [
+            ("cargo build --target x86_64-apple-darwin", "app", false),
+            ("rustc -C opt-level=3 --cfg apps", "app", false),
+            ("env CONTAINER_NAME=x serve", "NAME", false),
+            ("java -jar /srv/app.jar", "app", true),
+            ("gunicorn app:main", "app", true),
+            ("gunicorn app:main --reload", "app:main --re", false),
+            ("snapper app", "app", true),
+        ] {
+            assert_eq!(process("x", line).is_like(name, Nearness::CommandLine), expected, "{line} {name}");
         }
     }
 
