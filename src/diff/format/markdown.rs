@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use super::{FormatOptions, mark};
+use super::{FormatOptions, mark, row_or_rows};
 use crate::diff::change::Row;
 use crate::diff::escape::Escape;
 use crate::diff::markdown_name::code;
@@ -55,7 +55,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
     }
     let left_out = report.rows.len() - first.len() - table.rows;
     if left_out > 0 {
-        text += &format!("\n{left_out} more rows: `fg-diff --table` shows them.\n");
+        text += &format!("\n{left_out} more {}: `fg-diff --table` shows them.\n", row_or_rows(left_out));
     }
     text += &end;
     out.write_all(text.as_bytes())?;

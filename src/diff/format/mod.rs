@@ -51,6 +51,11 @@ impl ReportFormat {
     }
 }
 
+/// The noun for a number of rows.
+fn row_or_rows(number: usize) -> &'static str {
+    if number == 1 { "row" } else { "rows" }
+}
+
 /// The options of a format.
 ///
 /// ```

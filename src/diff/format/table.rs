@@ -11,7 +11,7 @@ use std::io::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{FormatOptions, mark};
+use super::{FormatOptions, mark, row_or_rows};
 use crate::diff::change::{Change, Row};
 use crate::diff::escape::Escape;
 use crate::diff::numbers;
@@ -57,7 +57,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
     }
     let left_out = report.rows.len() - rows.len();
     if left_out > 0 {
-        writeln!(out, "\n{left_out} more rows; --limit N shows more, --limit 0 all")?;
+        writeln!(out, "\n{left_out} more {}; --limit N shows more, --limit 0 all", row_or_rows(left_out))?;
     }
     for (before, after) in &report.renamed {
         writeln!(out, "taken for one function: {} -> {}", printable(before), printable(after))?;
