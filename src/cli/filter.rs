@@ -171,6 +171,11 @@ impl Tool for Filter {
         if let Some(file) = file.as_deref().filter(|_| std::io::stdin().is_terminal()) {
             anyhow::bail!(advice(file));
         }
+        if let Some((file, pattern)) = self.swapped() {
+            anyhow::bail!(
+                "{pattern}: no such file, and the pattern {file} is one: the pattern comes first: fg-filter {pattern} {file}"
+            );
+        }
         let exit = self.filter()?;
         if let Some(file) = file.as_deref().filter(|_| exit == Exit::No && !self.quiet) {
             say(Self::NAME, advice(file));
@@ -182,10 +187,23 @@ impl Tool for Filter {
 impl Filter {
     /// The one argument, if it is the pattern by its place and a file by its name.
     fn file_as_pattern(&self) -> Option<String> {
+        self.file_before_others().filter(|_| self.input.files.is_empty())
+    }
+
+    /// The pattern by its place, if it is a file by its name.
+    fn file_before_others(&self) -> Option<String> {
         let is_pattern =
             self.regexps.is_empty() && self.pattern_files.is_empty() && self.operations.is_empty();
-        let name = self.pattern.as_ref().filter(|_| is_pattern && self.input.files.is_empty())?;
-        Path::new(name).is_file().then(|| name.to_string_lossy().into_owned())
+        let name = self.pattern.as_ref().filter(|_| is_pattern)?;
+        Path::new(name).is_file().then(|| printable(name.as_encoded_bytes()))
+    }
+
+    /// A file and a pattern that stand in each other's place.
+    fn swapped(&self) -> Option<(String, String)> {
+        let file = self.file_before_others()?;
+        let [other] = &self.input.files[..] else { return None };
+        let is_none = other != Path::new("-") && !other.exists();
+        is_none.then(|| (file, printable(other.as_os_str().as_encoded_bytes())))
     }
 
     fn filter(&self) -> anyhow::Result<Exit> {

@@ -52,6 +52,11 @@ const NEIGHBOURS: &[Neighbour] = &[
     (&["fg-render"], "--ignore", "stacks are dropped by fg-filter --ignore, before fg-render"),
     (ALL, "--diff_base", "profiles are compared by fg-diff BEFORE AFTER"),
     (ALL, "--diff-base", "profiles are compared by fg-diff BEFORE AFTER"),
+    (
+        &["fg-diff"],
+        "--format",
+        "the format is the output's ending, '-o out.html'; '--table', '--markdown' and '--json' are reports",
+    ),
     (READERS, "--granularity", "modules are shown by fg-render --by module"),
     // perf, samply, py-spy.
     (RECORD, "-g", "stacks are always recorded; '--call-graph' says how they are found"),

@@ -128,7 +128,9 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
     let said = match error.kind() {
         io::ErrorKind::NotFound => no_such_program(&invocation.program),
         io::ErrorKind::PermissionDenied => {
-            format!("{program}: it may not be executed; if it is a recording, fg-render draws it")
+            format!(
+                "{program}: it is not executable; chmod +x makes it so, and if it is a recording, fg-render draws it"
+            )
         }
         _ if error.raw_os_error() == Some(libc::EMFILE) => {
             return Refusal::OpenFiles(limits::lift_open_files());
@@ -138,6 +140,9 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
     Refusal::Other { doing: "start the program", said }
 }
 
+/// Endings of files that people mean to be written when they name them first.
+const OUTPUTS: &[&str] = &[".svg", ".html", ".png", ".folded"];
+
 /// The words for a program that is not found, and the command that was meant if one is likely.
 pub(super) fn no_such_program(program: &OsStr) -> String {
     let name = program.to_string_lossy();
@@ -146,6 +151,13 @@ pub(super) fn no_such_program(program: &OsStr) -> String {
         Some(true) => format!("{name}: there is no such program in PATH; the one in this folder is ./{name}"),
         Some(false) => {
             format!("{name}: it is a file, and no program; if it is a recording, fg-render {name} draws it")
+        }
+        None if name == "record" => {
+            "record: there is no such program; fg-record records without that word: fg-record COMMAND"
+                .to_owned()
+        }
+        None if OUTPUTS.iter().any(|ending| name.ends_with(ending)) => {
+            format!("{name}: there is no such program; -o {name} names the file that is written")
         }
         None if name == "help" => "help: there is no such program; --help explains fg-record".to_owned(),
         None => format!("{name}: there is no such program"),

@@ -194,7 +194,7 @@ impl fmt::Display for Refusal {
                     _ => write!(f, "; it is another user's: use `fg-record --root`"),
                 }
             }
-            Refusal::NoProcess(pid) => write!(f, "there is no process {pid}; `pgrep -f NAME` finds one"),
+            Refusal::NoProcess(pid) => write!(f, "there is no process {pid}; -p NAME finds one by its name"),
             Refusal::NoThread(tid) => {
                 write!(f, "there is no thread {tid}; `ps -L -p PID` lists those of a process")
             }

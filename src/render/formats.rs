@@ -79,13 +79,15 @@ impl Format {
             return Ok(format);
         }
         let Some(ending) = path.extension() else { return Format::by_name(unnamed) };
-        let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
-        let what = format!(
-            "no format has files that end in .{}; there are {}: choose with --format",
-            ending.to_string_lossy(),
-            known.join(", ")
-        );
-        Err(ErrorKind::Setting { what }.into())
+        Err(ErrorKind::Setting { what: Format::no_such_ending(&ending.to_string_lossy()) }.into())
+    }
+
+    /// The message for an ending of no format.
+    pub fn no_such_ending(ending: &str) -> String {
+        format!(
+            "no format has files that end in .{ending}; a page is .html, a picture .svg or .png, a table .top, stacks \
+             .folded: fg-render --help lists all formats"
+        )
     }
 }
 

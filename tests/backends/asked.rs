@@ -179,7 +179,7 @@ fn options_that_a_backend_lacks_are_refused() {
             "--with perf -- /no/such/program",
             "cannot start the program: /no/such/program: there is no such program",
         ),
-        ("--with perf -p 4194303", "there is no process 4194303; `pgrep -f NAME` finds one"),
+        ("--with perf -p 4194303", "there is no process 4194303; -p NAME finds one by its name"),
     ] {
         let words = shlex::split(arguments).expect("words");
         let output = run(stage.fg_record().args(words));

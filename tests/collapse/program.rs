@@ -76,7 +76,11 @@ fn errors_are_one_line_and_status_2() {
             "a;b 1\nno weight\nc 1\n",
             "standard input:2: 1 line(s) not understood, the first is \"no weight\"",
         ),
-        (&["-o", "/nonexistent/x"], "a 1\n", "/nonexistent/x: cannot open: no such file or directory"),
+        (
+            &["-o", "/nonexistent/x"],
+            "a 1\n",
+            "/nonexistent/x: cannot open: there is no folder /nonexistent; `mkdir -p /nonexistent` makes it",
+        ),
         (
             &["--input-format", "folded"],
             "a 1\nb 99999999999999999999999999999999999999\nb 99999999999999999999999999999999999999\n",

@@ -14,6 +14,7 @@ mod interrupt;
 mod man;
 mod memory;
 mod messages;
+mod mistakes;
 mod person;
 #[path = "../common/pty.rs"]
 mod pty;

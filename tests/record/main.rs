@@ -418,7 +418,10 @@ fn what_is_no_program_is_answered_with_the_command_that_was_meant() {
             "perf.data",
             "perf.data: it is a file, and no program; if it is a recording, fg-render perf.data draws it",
         ),
-        ("./perf.data", "./perf.data: it may not be executed; if it is a recording, fg-render draws it"),
+        (
+            "./perf.data",
+            "./perf.data: it is not executable; chmod +x makes it so, and if it is a recording, fg-render draws it",
+        ),
         ("help", "help: there is no such program; --help explains fg-record"),
     ] {
         let Some(output) = recorded(fg_record().current_dir(&folder).arg(program)) else { return };
@@ -436,7 +439,10 @@ fn errors_are_one_line_and_status_2() {
         ),
         (&["-p", "4194303", "-d", "0.1"], "there is no process 4194303"),
         // Before the program runs.
-        (&["-o", "/no/such/a.svg", "--", "echo", "it ran"], "/no/such/a.svg: cannot open: no such file"),
+        (
+            &["-o", "/no/such/a.svg", "--", "echo", "it ran"],
+            "/no/such/a.svg: cannot open: there is no folder /no/such; `mkdir -p /no/such` makes it",
+        ),
         (&["-e", "nonsense", "--", "true"], "there is no event \"nonsense\""),
     ] {
         let Some(output) = recorded(fg_record().args(arguments)) else { return };

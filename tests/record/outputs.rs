@@ -130,7 +130,7 @@ fn the_picture_s_options_are_taken() {
 fn outputs_are_refused_before_the_command_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arguments, said) in [
-        (&["-o", "a.nosuch"][..], "no format has files that end in .nosuch; there are svg, html"),
+        (&["-o", "a.nosuch"][..], "no format has files that end in .nosuch; a page is .html, a picture .svg"),
         (&["-o", "perf.data"], "no format has files that end in .data; --raw writes the recording itself"),
         (&["-o", "a.svg", "-o", "a.svg"], "the output a.svg is named twice"),
         (&["-o", "a.folded", "--title", "x"], "--title means nothing to collapsed"),

@@ -78,11 +78,12 @@ fn line_ends_of_any_kind_will_do() {
 
 #[test]
 fn without_stacks_the_picture_says_so_and_the_status_too() {
+    let nothing = "no stacks in the input: nothing was recorded, or the program before this one failed";
     for (input, arguments, said) in [
-        ("", &[][..], "no stacks in the input"),
-        ("\n\n# x\n", &[], "no stacks in the input"),
+        ("", &[][..], nothing),
+        ("\n\n# x\n", &[], nothing),
         ("a -5\n", &["-q"], "no stacks with a weight above 0"),
-        ("a 0\n", &[], "no stacks in the input"),
+        ("a 0\n", &[], nothing),
         ("a 1\n", &["--base", "b"], "no stacks with the frame that --base names"),
         ("a 4 0\n", &[], "no stacks are left after: all weights there are 0"),
     ] {

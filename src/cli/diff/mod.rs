@@ -29,6 +29,7 @@ use crate::diff::{
 use crate::error::Error;
 use crate::folded::NotUnderstood;
 use crate::input::Source;
+use crate::printable::printable;
 use crate::profile::{Facts, Profile, TimeRange, header, units};
 use crate::reading::Opened;
 use crate::render::{Format, Settings};
@@ -208,8 +209,16 @@ impl Diff {
                 (vec![Source::new(one)], vec![Source::new(one)])
             }
             [] if !self.before.is_empty() => (list(&self.before), list(&self.after)),
-            _ => bail!(
+            [] => bail!(
                 "nothing to compare: give BEFORE and AFTER, or --before FILE... --after FILE... (see --help)"
+            ),
+            [one] => bail!(
+                "{}: nothing to compare it with: fg-diff BEFORE AFTER takes two files; fg-render draws one",
+                printable(one.as_os_str().as_encoded_bytes())
+            ),
+            several => bail!(
+                "{} files: give one BEFORE and one AFTER, or the runs of each side: --before FILE... --after FILE...",
+                several.len()
             ),
         };
         let all: Vec<Source> = before.iter().chain(&after).cloned().collect();
@@ -320,7 +329,7 @@ impl Diff {
         let facts = plan.facts();
         self.warn_of_unlike(plan.before, plan.after, &facts);
         self.say_notes(&plan.notes(options));
-        let mut output = self.output.open()?.showing_controls();
+        let mut output = self.output.open_folded()?;
         output.write_all(self.header(&facts).as_bytes()).map_err(Error::from)?;
         plan.carry_out(before, after, &mut output)?;
         output.finish()?;

@@ -4,6 +4,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::printable::printable;
+
 /// More links than this after one another are a circle, as the system sees it too.
 const MOST_LINKS: usize = 40;
 
@@ -47,7 +49,7 @@ pub(super) fn find(path: &Path) -> io::Result<Kind> {
     let path = follow(path)?;
     // One path for each file, whatever it was called.
     let path = match path.file_name() {
-        Some(name) => folder_of(&path).canonicalize()?.join(name),
+        Some(name) => folder_of(&path).canonicalize().map_err(|e| no_folder(folder_of(&path), e))?.join(name),
         None => path,
     };
     let old = match path.symlink_metadata() {
@@ -60,6 +62,17 @@ pub(super) fn find(path: &Path) -> io::Result<Kind> {
         Err(e) => return Err(e),
     };
     Ok(Kind::File(Destination { path, old }))
+}
+
+/// The error for the folder of an output: one that is not there can be made.
+fn no_folder(folder: &Path, error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let shown = printable(folder.as_os_str().as_encoded_bytes());
+            io::Error::new(error.kind(), format!("there is no folder {shown}; `mkdir -p {shown}` makes it"))
+        }
+        _ => error,
+    }
 }
 
 fn follow(path: &Path) -> io::Result<PathBuf> {

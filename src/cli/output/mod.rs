@@ -73,8 +73,17 @@ impl OutputArgs {
         /// The endings of what only fg-render writes, built in or not.
         const OTHERS: &[&str] =
             &[".svg", ".html", ".png", ".parquet", ".speedscope.json", ".firefox.json", ".trace.json"];
+        /// Endings of pictures and documents that no program of ours writes.
+        const NOBODYS: &[&str] = &[".pdf", ".jpg", ".jpeg", ".gif", ".webp"];
         let name = self.output.as_deref().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let lower = name.to_ascii_lowercase();
+        if let Some(ending) = NOBODYS.iter().find(|ending| lower.ends_with(*ending)) {
+            let what = format!(
+                "no format has files that end in {ending}, here folded text would be in it: fg-render writes pictures, as \
+                 .svg or .png"
+            );
+            return Err(ErrorKind::Setting { what }.into());
+        }
         if let Some(ending) = OTHERS.iter().find(|ending| lower.ends_with(*ending)) {
             let what = format!(
                 "only fg-render writes {ending} files, here folded text would be in it: fg-render -o '{name}'"

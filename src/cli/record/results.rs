@@ -315,13 +315,9 @@ pub(super) fn format_of(path: &Path) -> Result<&'static Format, Error> {
         (None, Some(_)) if path.metadata().is_ok_and(|it| !it.is_file()) => return Ok(folded()),
         (None, Some(ending)) => ending.to_string_lossy(),
     };
-    let advice = match &*ending {
-        "data" => "--raw writes the recording itself".to_owned(),
-        _ => {
-            let endings = crate::render::FORMATS.iter().flat_map(|format| format.endings);
-            format!("there are {}", endings.copied().collect::<Vec<_>>().join(", "))
-        }
+    let what = match &*ending {
+        "data" => "no format has files that end in .data; --raw writes the recording itself".to_owned(),
+        ending => Format::no_such_ending(ending),
     };
-    let what = format!("no format has files that end in .{ending}; {advice}");
     Err(ErrorKind::Setting { what }.into())
 }

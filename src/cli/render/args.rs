@@ -181,7 +181,7 @@ pub struct ChangeArgs {
 #[command(next_help_heading = "Colours")]
 pub struct ColourArgs {
     /// The palette (default: hot)
-    #[arg(short_alias = 'c', long, aliases = ["color", "palette"], value_name = "PALETTE", value_parser = palettes())]
+    #[arg(short_alias = 'c', long, aliases = ["color", "colour", "colours", "palette"], value_name = "PALETTE", value_parser = palettes())]
     pub colors: Option<Palette>,
     /// Background: yellow, blue, green, grey or #rrggbb (default: what suits the palette)
     #[arg(long, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]

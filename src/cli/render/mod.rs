@@ -298,7 +298,7 @@ impl Render {
             }
             _ if !self.picture.stacks.base.is_empty() => "no stacks with the frame that --base names",
             s if !s.total.value.is_zero() => "all frames are too narrow to be drawn; --minwidth 0 draws them",
-            _ => "no stacks in the input",
+            _ => "no stacks in the input: nothing was recorded, or the program before this one failed",
         };
         let error = Error::from(ErrorKind::Empty { what: what.to_owned() });
         match &sources[..] {

@@ -296,7 +296,7 @@ pub const TABLE: &[KnownUnsupported] = &[
         sign: All(&[Starts(&[b"{"]), Holds(&[b"\"sampled_profile\":"])]),
     },
     KnownUnsupported {
-        what: "a program or a core, and no recording",
+        what: "an executable or a core dump, not a profile",
         instead: "record it while it runs: fg-record; eu-stack and gdb print the stacks of a core",
         sign: Any(&[
             Magic(&[b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm"]),
@@ -305,7 +305,7 @@ pub const TABLE: &[KnownUnsupported] = &[
     },
     KnownUnsupported {
         what: "a picture",
-        instead: "give what it was drawn from",
+        instead: "give the profile that it was drawn from",
         sign: Any(&[Rule(is_svg), Magic(&[b"\x89PNG\r\n", b"\xff\xd8\xff"]), Starts(&[b"GIF8", b"%PDF-"])]),
     },
     KnownUnsupported {
