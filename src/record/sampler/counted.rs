@@ -1,5 +1,6 @@
 //! The number of samples and losses among the kernel's records, and the times of the samples.
 
+use super::pieces::{Header, Pieces};
 use crate::record::sys::perf_event::record;
 
 /// The counts of some records.
@@ -24,35 +25,21 @@ const TIME_AT: usize = 8 + 8 + 8 + 8;
 const PERIOD_AT: usize = TIME_AT + 8 + 8;
 
 impl Counted {
-    /// Counts what is in a ring, which may go on from its end to its begin.
-    pub fn of(first: &[u8], second: &[u8]) -> Counted {
+    /// Counts what is in a ring.
+    pub(super) fn of(ring: Pieces<'_>) -> Counted {
         let mut counted = Counted::default();
-        // All of a record is aligned to numbers, and so is where the ring ends.
-        let eight = |at: usize| -> Option<[u8; 8]> {
-            let piece = if at < first.len() { first.get(at..) } else { second.get(at - first.len()..) };
-            piece?.first_chunk().copied()
-        };
-        let mut at = 0;
-        while let Some(header) = eight(at) {
-            let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
-            counted.add_record(|offset| eight(at + offset));
-            if size < 8 {
-                break;
-            }
-            at += size;
-        }
+        ring.headers().for_each(|header| counted.add_record(ring, header));
         counted
     }
 
     /// Counts one record, of which the first 56 bytes are enough.
     pub fn add(&mut self, record: &[u8]) {
-        self.add_record(|at| record.get(at..)?.first_chunk().copied());
+        let record = Pieces(record, &[]);
+        record.headers().take(1).for_each(|header| self.add_record(record, header));
     }
 
-    fn add_record(&mut self, eight: impl Fn(usize) -> Option<[u8; 8]>) {
-        let Some(header) = eight(0) else { return };
-        let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
-        let number = |at: usize| eight(at).map(u64::from_ne_bytes);
+    fn add_record(&mut self, ring: Pieces<'_>, Header { at, kind, misc, .. }: Header) {
+        let number = |offset: usize| ring.word(at + offset);
         match kind {
             record::SAMPLE => {
                 self.samples += 1;
@@ -63,10 +50,7 @@ impl Counted {
             }
             // The event's number, then the number of lost records.
             record::LOST => self.lost += number(16).unwrap_or(0),
-            record::SWITCH => {
-                let misc = u16::from_ne_bytes([header[4], header[5]]);
-                self.switches += u64::from(misc & record::MISC_DATA_OR_OUT != 0);
-            }
+            record::SWITCH => self.switches += u64::from(misc & record::MISC_DATA_OR_OUT != 0),
             record::LOST_SAMPLES => self.lost += number(8).unwrap_or(0),
             _ => {}
         }
@@ -118,11 +102,11 @@ mod tests {
         .concat();
         for end in (0..=records.len()).step_by(8) {
             let (first, second) = records.split_at(end);
-            let counted = Counted::of(first, second);
+            let counted = Counted::of(Pieces(first, second));
             assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))), "{end}");
             assert_eq!((counted.switches, counted.weight), (1, 42), "{end}");
         }
         // A record of size 0 must not cause an endless loop.
-        assert_eq!(Counted::of(&[9, 0, 0, 0, 0, 0, 0, 0], &[]).samples, 1);
+        assert_eq!(Counted::of(Pieces(&[9, 0, 0, 0, 0, 0, 0, 0], &[])).samples, 1);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::pieces::{Header, Pieces};
 use crate::record::sys::perf_event::record;
 
 /// The processes that have begun and not ended.
@@ -9,33 +10,21 @@ use crate::record::sys::perf_event::record;
 pub(super) struct Family(BTreeSet<u32>);
 
 impl Family {
-    /// Takes in the records of a ring, which may go on from its end to its begin.
-    pub fn observe(&mut self, first: &[u8], second: &[u8]) {
-        // All of a record is aligned to numbers, and so is where the ring ends.
-        let pair = |at: usize| -> Option<[u32; 2]> {
-            let piece = if at < first.len() { first.get(at..) } else { second.get(at - first.len()..) };
-            let bytes: [u8; 8] = piece?.first_chunk().copied()?;
-            let [a, b, c, d, e, f, g, h] = bytes;
-            Some([u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])])
-        };
-        let mut at = 0;
-        while let Some([kind, rest]) = pair(at) {
-            let bytes = rest.to_ne_bytes();
-            let size = usize::from(u16::from_ne_bytes([bytes[2], bytes[3]]));
+    /// Takes in the records of a ring.
+    pub fn observe(&mut self, ring: Pieces<'_>) {
+        for Header { at, kind, .. } in ring.headers() {
+            if kind != record::FORK && kind != record::EXIT {
+                continue;
+            }
             // Process and its parent, thread and its parent.
-            if let (record::FORK | record::EXIT, Some([pid, parent]), Some([tid, _])) =
-                (kind, pair(at + 8), pair(at + 16))
-            {
-                if kind == record::EXIT && tid == pid {
-                    self.0.remove(&pid);
-                } else if kind == record::FORK && pid != parent {
-                    self.0.insert(pid);
-                }
+            let (Some([pid, parent]), Some([tid, _])) = (ring.pair(at + 8), ring.pair(at + 16)) else {
+                continue;
+            };
+            if kind == record::EXIT && tid == pid {
+                self.0.remove(&pid);
+            } else if kind == record::FORK && pid != parent {
+                self.0.insert(pid);
             }
-            if size < 8 {
-                break;
-            }
-            at += size;
         }
     }
 
@@ -70,7 +59,7 @@ mod tests {
         for end in (0..=records.len()).step_by(8) {
             let (first, second) = records.split_at(end);
             let mut family = Family::default();
-            family.observe(first, second);
+            family.observe(Pieces(first, second));
             assert_eq!(family.all().collect::<Vec<_>>(), [6], "{end}");
         }
     }

@@ -8,6 +8,7 @@ mod family;
 pub mod output;
 mod packed;
 mod pause;
+mod pieces;
 pub mod plan;
 mod session;
 pub mod stream;

@@ -6,6 +6,7 @@
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::counted::Counted;
+use super::pieces::Pieces;
 use crate::record::sys::perf_event::record;
 
 /// The number of bytes of records that are worth a pack. Of less the recorder would keep more in memory than
@@ -50,7 +51,7 @@ impl Packer {
             }
         }
         if !records.is_empty() {
-            self.packs.push((at + records.len() as u64, Counted::of(&self.waiting, &[])));
+            self.packs.push((at + records.len() as u64, Counted::of(Pieces(&self.waiting, &[]))));
             self.sizes.0 += self.waiting.len() as u64;
             self.sizes.1 += records.len() as u64;
         }

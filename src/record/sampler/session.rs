@@ -16,6 +16,7 @@ use super::event::Event as PlannedEvent;
 use super::existing;
 use super::family::Family;
 use super::output::Output;
+use super::pieces::Pieces;
 use super::plan::{Doing, Inherit, Plan};
 use super::stream::Part;
 use super::throttle::{Change, Throttle};
@@ -282,18 +283,17 @@ impl Session {
         let mut any = false;
         for OfProcessor { ring, tracks, .. } in &mut self.opened.rings {
             let (first, second) = ring.pending();
-            let length = first.len() + second.len();
+            let pending = Pieces(first, second);
+            let length = pending.len();
             if length == 0 {
                 continue;
             }
             any = true;
             let output = &mut self.output;
-            trim::records((first, second), self.layout, &mut self.buffer, |records| output.append(records))?;
+            trim::records(pending, self.layout, &mut self.buffer, |records| output.append(records))?;
+            let mut counted = Counted::of(pending);
             if *tracks {
-                self.family.observe(first, second);
-            }
-            let mut counted = Counted::of(first, second);
-            if *tracks {
+                self.family.observe(pending);
                 self.lost_of_processes += std::mem::take(&mut counted.lost);
             }
             self.counted.merge(counted);

@@ -246,6 +246,7 @@ fn put(kind: u32, body: &[u8], records: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::super::counted::Counted;
+    use super::super::pieces::Pieces;
     use super::*;
     use crate::reading::{self, ReadOptions};
     use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
@@ -295,7 +296,7 @@ mod tests {
             for piece in records.chunks(100_001) {
                 stream.append(piece).and_then(|()| stream.send()).expect("it is read");
             }
-            let times = Counted::of(records, &[]).times.unwrap_or_default();
+            let times = Counted::of(Pieces(records, &[])).times.unwrap_or_default();
             stream.describe(&about, times).expect("it is read");
             drop(stream);
             live.join().expect("it folds")

@@ -6,6 +6,7 @@
 
 use std::io;
 
+use super::pieces::{Header, Pieces};
 use crate::record::sys::perf_event::{Attr, record, sample};
 
 /// The number of bytes that are handed over at once.
@@ -37,61 +38,33 @@ impl Layout {
     }
 }
 
-/// The bytes in a ring, in two pieces where it runs over its end. All of a record is aligned to numbers, and so
-/// is the end of the ring.
-#[derive(Clone, Copy)]
-struct Pieces<'a>(&'a [u8], &'a [u8]);
-
-impl Pieces<'_> {
-    fn word(self, at: usize) -> Option<u64> {
-        let bytes = match at.checked_sub(self.0.len()) {
-            None => self.0.get(at..)?,
-            Some(at) => self.1.get(at..)?,
-        };
-        bytes.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
-    }
-
-    fn copy(self, from: usize, to: usize, out: &mut Vec<u8>) {
-        let Pieces(first, second) = self;
-        let within = |piece: &[u8], at: usize| at.min(piece.len());
-        out.extend_from_slice(&first[within(first, from)..within(first, to)]);
-        let behind = |at: usize| within(second, at.saturating_sub(first.len()));
-        out.extend_from_slice(&second[behind(from)..behind(to)]);
-    }
-}
-
 /// Hands over the records of a ring, some at a time.
 ///
 /// # Errors
 /// Those of `each`.
 pub(super) fn records(
-    (first, second): (&[u8], &[u8]),
+    all: Pieces<'_>,
     layout: Option<Layout>,
     buffer: &mut Vec<u8>,
     mut each: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let Some(layout) = layout else {
-        each(first)?;
-        return each(second);
+        each(all.0)?;
+        return each(all.1);
     };
-    let all = Pieces(first, second);
-    let len = first.len() + second.len();
+    let len = all.len();
     buffer.clear();
-    let mut at = 0;
-    while at < len {
-        let header = all.word(at).unwrap_or(0).to_ne_bytes();
-        let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
+    for Header { at, kind, size, .. } in all.headers() {
         if size < 8 || size > len - at {
             // What is no record is left to those who read it.
             all.copy(at, len, buffer);
             break;
         }
-        let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
         match stack(all, at, size, layout).filter(|_| kind == record::SAMPLE) {
             Some(Stack { from, reserved, kept }) => {
                 let less = reserved - kept;
                 let shorter = u16::try_from(size - less).expect("less than before").to_ne_bytes();
-                buffer.extend_from_slice(&header[..6]);
+                all.copy(at, at + 6, buffer);
                 buffer.extend_from_slice(&shorter);
                 all.copy(at + 8, from - 8, buffer);
                 buffer.extend_from_slice(&(kept as u64).to_ne_bytes());
@@ -100,7 +73,6 @@ pub(super) fn records(
             }
             None => all.copy(at, at + size, buffer),
         }
-        at += size;
         if buffer.len() >= PIECE {
             each(buffer)?;
             buffer.clear();
@@ -175,7 +147,7 @@ mod tests {
     fn trimmed(ring: &[u8], cut: usize) -> Vec<u8> {
         let mut all = Vec::new();
         let (first, second) = ring.split_at(cut);
-        records((first, second), Some(layout()), &mut Vec::new(), |bytes| {
+        records(Pieces(first, second), Some(layout()), &mut Vec::new(), |bytes| {
             all.extend_from_slice(bytes);
             Ok(())
         })
