@@ -24,14 +24,11 @@ use std::time::{Duration, Instant, SystemTime};
 use self::counted::Counted;
 use self::data_file::About;
 use self::event::Event as EventName;
-use self::family::Family;
 use self::output::{Destination, Output};
 use self::pause::Gate;
 use self::plan::{Doing, Inherit, Note, Plan};
-use self::session::{Cpu, Opened, Refused, Session, Wait};
+use self::session::{Opened, Refused, Session, Wait};
 use self::stream::Part;
-use self::throttle::Throttle;
-use self::trim::Layout;
 use self::watch::Watch;
 use super::program::{Started, ask_to_end, cannot, launch, message};
 use super::refusal::Refusal;
@@ -41,7 +38,7 @@ use super::sys::launch::Launched;
 use super::sys::limits;
 use super::sys::processes::{self, is_running};
 use super::sys::signals::Stop;
-use super::sys::wait::End;
+use super::sys::wait::{End, Ended};
 use super::system::{Permissions, online_processors};
 
 /// The time between two checks of the processes, and between two reports of progress.
@@ -119,156 +116,235 @@ pub fn record(
     stop: &Stop,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Refusal> {
-    let events = parse_events(request)?;
-    let permissions = Permissions::read();
-    limits::lift_open_files();
-    let online = online_processors();
-    let processors = processors(request, &online)?;
-    let mut plan = Plan::new(request, events, processors.len())?.tracking_apart();
-    let mut gate = Gate::new(&request.pauses)?;
-    if request.parts.is_some() || request.pauses.control == Some(Control::Signals) {
-        stop.take_user_signals().map_err(|e| cannot("watch for signals", &e))?;
+    let mut sampler = Sampler::begin(request, destination.into(), stop)?;
+    let full = sampler.run(progress)?;
+    sampler.finish(full)
+}
+
+/// A recording from its beginning to its end.
+struct Sampler<'r> {
+    request: &'r Request,
+    stop: &'r Stop,
+    plan: Plan,
+    session: Session,
+    gate: Gate,
+    parts: Option<Parts>,
+    watch: Option<Watch>,
+    notes: Vec<Note>,
+    start: SystemTime,
+    /// The process of the program that was started.
+    pid: Option<u32>,
+    /// That program, until it was waited for.
+    launched: Option<Launched>,
+    /// Its end, if the recording has waited for it.
+    ended: Option<Result<Ended, Refusal>>,
+    /// The recording ends although the target may run on.
+    is_told_to_end: bool,
+}
+
+impl<'r> Sampler<'r> {
+    /// Starts the program if there is one, opens the events, and lets them count.
+    fn begin(request: &'r Request, destination: Destination, stop: &'r Stop) -> Result<Self, Refusal> {
+        let events = parse_events(request)?;
+        let permissions = Permissions::read();
+        limits::lift_open_files();
+        let online = online_processors();
+        let processors = processors(request, &online)?;
+        let mut plan = Plan::new(request, events, processors.len())?.tracking_apart();
+        let mut gate = Gate::new(&request.pauses)?;
+        if request.parts.is_some() || request.pauses.control == Some(Control::Signals) {
+            stop.take_user_signals().map_err(|e| cannot("watch for signals", &e))?;
+        }
+        let invocation = request.target.invocation();
+        let mut launched = invocation.map(|invocation| launch(invocation, End::Gone)).transpose()?;
+        let pid = launched.as_ref().map(Launched::pid);
+        stop.take_along(pid);
+        let mut notes = Vec::new();
+        notes.extend((!Path::new("/proc/self").exists()).then_some(Note::NoProc));
+        let mut records = Vec::new();
+        // Reading all of its symbols takes a while: before the events are open, as what a process does between
+        // their opening and their beginning is not reported.
+        if plan.kernel {
+            existing::kernel(&mut records);
+        }
+        let opened = open(&mut plan, &request.target, pid, &processors, &permissions, &mut notes)?;
+        if !plan.kernel {
+            records.clear();
+        }
+        notes.extend(plan.dump_note());
+        let ids = opened.ids(&plan).map_err(|e| cannot("number the events", &e))?;
+        let output = Output::new(destination, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
+        let about = About { command_line: command_line(&request.target), ..about(&plan, &online) };
+        let mut session = Session::new(opened, output, about, &plan);
+        session.begin(&plan, &request.target, records).map_err(|e| cannot("begin", &e))?;
+        let reference = clock::Reference::now();
+        session.about.reference = reference;
+        if let Some(launched) = &mut launched {
+            launched.go();
+        }
+        gate.begin();
+        let start = reference.wall;
+        let parts = request.parts.map(|length| Parts::begin(length, start));
+        let watch = request.triggers.as_ref().map(|triggers| Watch::begin(triggers, &request.target, pid));
+        let (ended, is_told_to_end) = (None, false);
+        Ok(Sampler {
+            request,
+            stop,
+            plan,
+            session,
+            gate,
+            parts,
+            watch,
+            notes,
+            start,
+            pid,
+            launched,
+            ended,
+            is_told_to_end,
+        })
     }
-    let mut launched = match request.target.invocation() {
-        Some(invocation) => Some(launch(invocation, End::Gone)?),
-        None => None,
-    };
-    stop.take_along(launched.as_ref().map(Launched::pid));
-    let mut notes = Vec::new();
-    notes.extend((!Path::new("/proc/self").exists()).then_some(Note::NoProc));
-    let mut records = Vec::new();
-    // Reading all of its symbols takes a while: before the events are open, as what a process does between
-    // their opening and their beginning is not reported.
-    if plan.kernel {
-        existing::kernel(&mut records);
+
+    /// Records until the end; returns the error of an output that takes no more.
+    fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<Option<io::Error>, Refusal> {
+        let tick = if self.session.output.is_live() { LIVE_TICK } else { TICK };
+        let mut has_ended = false;
+        loop {
+            if let Err(error) = self.read() {
+                return Ok(Some(error));
+            }
+            let is_asked = self.attend()?;
+            if let Err(error) = self.end_part(is_asked) {
+                return Ok(Some(error));
+            }
+            let elapsed = self.gate.sampled();
+            let Counted { samples, lost, .. } = self.session.counted;
+            progress(Progress { elapsed, samples, lost, is_paused: self.gate.is_paused() });
+            let left = self.request.duration.map(|duration| duration.saturating_sub(elapsed));
+            self.limit_size(elapsed);
+            let is_time_over = left == Some(Duration::ZERO);
+            let is_stopped = self.is_told_to_end || self.stop.requested().is_some();
+            if has_ended || is_stopped || is_time_over || is_over(self.request) {
+                if has_ended {
+                    self.wait_for_target();
+                }
+                return Ok(end(&mut self.session, &self.plan).err());
+            }
+            let (parts, watch) = (self.parts.as_ref().map(Parts::left), self.watch.as_ref().map(Watch::left));
+            let timeout =
+                [left, self.gate.left(), parts, watch].into_iter().flatten().fold(tick, Duration::min);
+            let wait = self.session.wait(self.launched.as_ref(), self.stop, self.gate.wake(), timeout);
+            has_ended = wait.map_err(|e| cannot("wait", &e))? == Wait::Ended;
+        }
     }
-    let opened = loop {
-        match Opened::new(&plan, &request.target, launched.as_ref().map(Launched::pid), &processors) {
-            Ok(opened) => break opened,
+
+    /// Takes what is in the rings.
+    fn read(&mut self) -> io::Result<()> {
+        self.session.round()?;
+        if self.gate.is_paused() { Ok(()) } else { self.session.throttle(&self.plan) }
+    }
+
+    /// Does what signals and the FIFO of `--control` ask for; returns true if a part is to end.
+    fn attend(&mut self) -> Result<bool, Refusal> {
+        let Sampler { gate, session, plan, .. } = self;
+        let told = gate.attend(self.stop, |is_paused| session.pause(plan, is_paused));
+        let told = told.map_err(|e| cannot("pause", &e))?;
+        self.is_told_to_end |= told.stop;
+        if let Some(line) = told.unknown {
+            let note = Note::UnknownCommand(line);
+            if !self.notes.contains(&note) && self.notes.len() < MOST_NOTES {
+                self.notes.push(note);
+            }
+        }
+        Ok(told.snapshot)
+    }
+
+    /// Ends a part of a recording that has parts, if it is over, or if this is asked for.
+    fn end_part(&mut self, is_asked: bool) -> io::Result<()> {
+        let Some(parts) = &mut self.parts else { return Ok(()) };
+        let is_asked = is_asked || self.watch.as_mut().is_some_and(Watch::is_met);
+        parts.end(is_asked).map_or(Ok(()), |part| self.session.end_part(&self.plan, part))
+    }
+
+    /// Ends the recording if the file is as large as was wanted.
+    fn limit_size(&mut self, elapsed: Duration) {
+        if let Some(most) = self.request.max_size
+            && self.session.output.size() >= most
+        {
+            self.is_told_to_end = true;
+            self.notes.push(Note::MaxSize(elapsed));
+        }
+    }
+
+    /// Waits for a program that has ended, for the processor time that it has used.
+    fn wait_for_target(&mut self) {
+        let (Some(launched), Some(invocation)) = (self.launched.take(), self.request.target.invocation())
+        else {
+            return;
+        };
+        let ended = Started::Running(launched, invocation.clone()).wait(self.stop);
+        let used = ended.as_ref().ok().and_then(|ended| ended.cpu_time);
+        self.session.cpu.used = used.filter(|_| counts_all(self.request, &self.plan));
+        self.ended = Some(ended);
+    }
+
+    /// The result; `full` is the error of an output that took no more.
+    fn finish(mut self, full: Option<io::Error>) -> Result<Outcome, Refusal> {
+        let full = full.map(|error| keep_what_fits(&mut self.session, &error)).transpose()?.flatten();
+        let elapsed = self.gate.sampled();
+        // The program may take its time to end: its profile does not wait for that.
+        let target = match (self.launched, self.request.target.invocation()) {
+            (Some(launched), Some(invocation)) => {
+                ask_to_end(&launched, self.request.duration.is_some() || self.is_told_to_end, self.stop);
+                Some(Started::Running(launched, invocation.clone()))
+            }
+            _ => self.ended.transpose()?.map(Started::Ended),
+        };
+        let Sampler { plan, session, mut notes, start, pid, .. } = self;
+        if matches!(target, Some(Started::Ended(_))) && !plan.machine {
+            let running: Vec<u32> = session.family.all().filter(|&pid| is_running(pid)).collect();
+            notes.extend((!running.is_empty()).then_some(Note::RunsOn(running)));
+        }
+        if session.lost_of_processes > 0 {
+            notes.push(Note::LostRecords(session.lost_of_processes));
+        }
+        if session.asleep > 0 {
+            notes.push(Note::Asleep(session.asleep));
+        }
+        let Counted { samples, lost, weight, .. } = session.counted;
+        // Records of processes may be lost, too.
+        let lost = session.cpu.lost.unwrap_or(lost);
+        let coverage = plan.counted().filter(|_| full.is_none()).map(|number| Coverage {
+            sampled: weight,
+            total: session.cpu.counted.max(weight),
+            is_time: plan.events[number].is_clock(),
+        });
+        Ok(Outcome { target, pid, samples, lost, coverage, start, elapsed, notes, plan, full })
+    }
+}
+
+/// Opens the events of a plan, or of the best one that the system accepts, which it becomes.
+fn open(
+    plan: &mut Plan,
+    target: &Target,
+    pid: Option<u32>,
+    processors: &[u32],
+    permissions: &Permissions,
+    notes: &mut Vec<Note>,
+) -> Result<Opened, Refusal> {
+    loop {
+        match Opened::new(plan, target, pid, processors) {
+            Ok(opened) => return Ok(opened),
             Err(Refused { doing, number, error }) => {
-                let after = plan.after(doing, number, &error, &permissions);
+                let after = plan.after(doing, number, &error, permissions);
                 let (next, note) =
                     after.map_err(|refusal| with_what_there_is(refusal, &plan.events[number], doing))?;
-                plan = next;
+                *plan = next;
                 if note != Note::Nothing {
                     notes.push(note);
                 }
             }
         }
-    };
-    if !plan.kernel {
-        records.clear();
     }
-    notes.extend(plan.dump_note());
-    let ids = opened.ids(&plan).map_err(|e| cannot("number the events", &e))?;
-    let output =
-        Output::new(destination.into(), &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
-    let about = About { command_line: command_line(&request.target), ..about(&plan, &online) };
-    let mut session = Session {
-        opened,
-        output,
-        about,
-        counted: Counted::default(),
-        cpu: Cpu::default(),
-        family: Family::default(),
-        lost_of_processes: 0,
-        throttle: Throttle::new(),
-        asleep: 0,
-        layout: Layout::of(&plan.attr_of(plan.events.len() - 1)),
-        buffer: Vec::new(),
-    };
-    session.begin(&plan, &request.target, records).map_err(|e| cannot("begin", &e))?;
-    let reference = clock::Reference::now();
-    session.about.reference = reference;
-    if let Some(launched) = &mut launched {
-        launched.go();
-    }
-    gate.begin();
-    let mut parts = request.parts.map(|length| Parts::begin(length, reference.wall));
-    let pid = launched.as_ref().map(Launched::pid);
-    let mut watch = request.triggers.as_ref().map(|triggers| Watch::begin(triggers, &request.target, pid));
-    let invocation = request.target.invocation();
-    let mut target = None;
-    let mut has_ended = false;
-    let mut is_told_to_end = false;
-    let tick = if session.output.is_live() { LIVE_TICK } else { TICK };
-    let full = loop {
-        let read = session.round();
-        if let Err(error) =
-            read.and_then(|()| if gate.is_paused() { Ok(()) } else { session.throttle(&plan) })
-        {
-            break Some(error);
-        }
-        let told = gate.attend(stop, |is_paused| session.pause(&plan, is_paused));
-        let told = told.map_err(|e| cannot("pause", &e))?;
-        is_told_to_end |= told.stop;
-        if let Some(line) = told.unknown {
-            let note = Note::UnknownCommand(line);
-            if !notes.contains(&note) && notes.len() < MOST_NOTES {
-                notes.push(note);
-            }
-        }
-        if let Some(parts) = &mut parts
-            && let Some(part) = parts.end(told.snapshot || watch.as_mut().is_some_and(Watch::is_met))
-            && let Err(error) = session.end_part(&plan, part)
-        {
-            break Some(error);
-        }
-        let elapsed = gate.sampled();
-        let Counted { samples, lost, .. } = session.counted;
-        progress(Progress { elapsed, samples, lost, is_paused: gate.is_paused() });
-        let left = request.duration.map(|duration| duration.saturating_sub(elapsed));
-        let is_time_over = left == Some(Duration::ZERO);
-        if let Some(most) = request.max_size
-            && session.output.size() >= most
-        {
-            is_told_to_end = true;
-            notes.push(Note::MaxSize(elapsed));
-        }
-        if has_ended || is_told_to_end || stop.requested().is_some() || is_time_over || is_over(request) {
-            if has_ended && let (Some(launched), Some(invocation)) = (launched.take(), invocation) {
-                let ended = Started::Running(launched, invocation.clone()).wait(stop);
-                let used = ended.as_ref().ok().and_then(|ended| ended.cpu_time);
-                session.cpu.used = used.filter(|_| counts_all(request, &plan));
-                target = Some(ended);
-            }
-            break end(&mut session, &plan).err();
-        }
-        let others = [left, gate.left(), parts.as_ref().map(Parts::left), watch.as_ref().map(Watch::left)];
-        let timeout = others.into_iter().flatten().fold(tick, Duration::min);
-        let wait = session.wait(launched.as_ref(), stop, gate.wake(), timeout);
-        let wait = wait.map_err(|e| cannot("wait", &e))?;
-        has_ended = wait == Wait::Ended;
-    };
-    let full = full.map(|error| keep_what_fits(&mut session, &error)).transpose()?.flatten();
-    let elapsed = gate.sampled();
-    // The program may take its time to end: its profile does not wait for that.
-    let target = match (launched, invocation) {
-        (Some(launched), Some(invocation)) => {
-            ask_to_end(&launched, request.duration.is_some() || is_told_to_end, stop);
-            Some(Started::Running(launched, invocation.clone()))
-        }
-        _ => target.transpose()?.map(Started::Ended),
-    };
-    if matches!(target, Some(Started::Ended(_))) && !plan.machine {
-        let running: Vec<u32> = session.family.all().filter(|&pid| is_running(pid)).collect();
-        notes.extend((!running.is_empty()).then_some(Note::RunsOn(running)));
-    }
-    if session.lost_of_processes > 0 {
-        notes.push(Note::LostRecords(session.lost_of_processes));
-    }
-    if session.asleep > 0 {
-        notes.push(Note::Asleep(session.asleep));
-    }
-    let Counted { samples, lost, weight, .. } = session.counted;
-    // Records of processes may be lost, too.
-    let lost = session.cpu.lost.unwrap_or(lost);
-    let coverage = plan.counted().filter(|_| full.is_none()).map(|number| Coverage {
-        sampled: weight,
-        total: session.cpu.counted.max(weight),
-        is_time: plan.events[number].is_clock(),
-    });
-    Ok(Outcome { target, pid, samples, lost, coverage, start: reference.wall, elapsed, notes, plan, full })
 }
 
 /// The most notes of lines that are no commands.

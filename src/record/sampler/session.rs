@@ -218,6 +218,23 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// A recording of events that are open, into an output.
+    pub fn new(opened: Opened, output: Output, about: About, plan: &Plan) -> Session {
+        Session {
+            opened,
+            output,
+            about,
+            counted: Counted::default(),
+            cpu: Cpu::default(),
+            family: Family::default(),
+            lost_of_processes: 0,
+            throttle: Throttle::new(),
+            asleep: 0,
+            layout: Layout::of(&plan.attr_of(plan.events.len() - 1)),
+            buffer: Vec::new(),
+        }
+    }
+
     /// Lets the events count, and writes down what is already there, behind the records of the kernel.
     pub fn begin(&mut self, plan: &Plan, target: &Target, mut records: Vec<u8>) -> io::Result<()> {
         if !plan.on_exec {
@@ -307,7 +324,8 @@ impl Session {
     pub fn count(&mut self, plan: &Plan) -> io::Result<()> {
         let Some(number) = plan.counted() else { return Ok(()) };
         let (mut counted, mut lost) = (0u64, 0u64);
-        for (value, losses) in self.events_of(number).map(Event::read).collect::<io::Result<Vec<_>>>()? {
+        for event in self.events_of(number) {
+            let (value, losses) = event.read()?;
             (counted, lost) = (counted.saturating_add(value), lost.saturating_add(losses));
         }
         if plan.events[number].is_clock()
