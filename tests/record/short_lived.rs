@@ -131,6 +131,17 @@ fn a_program_that_is_sampled_has_nothing_beside_its_samples() {
     assert!(!folded.contains("[not sampled]") && !said.contains("[not sampled]"), "{folded}{said}");
 }
 
+/// Nothing was written, without a word, as no thread had a name for the time.
+#[test]
+fn a_program_before_its_first_sample_is_not_sampled() {
+    let Some((folded, said)) = profile("compute", 20, &["-F", "1"]) else { return };
+    if !folded.contains("# event: cpu-clock\n") {
+        return super::skip("another event than the clock");
+    }
+    assert!(sum(&folded, "") >= cpu_time(&folded) * 0.98, "{folded}{said}");
+    assert!(folded.lines().any(|line| line.starts_with("kinds;[not sampled] ")), "{folded}{said}");
+}
+
 /// Records of mappings were counted as samples: thousands of these were lost where hundreds were possible.
 #[test]
 fn lost_records_of_mappings_are_no_lost_samples() {

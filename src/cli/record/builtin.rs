@@ -1,6 +1,5 @@
 //! Records with the built-in sampler.
 
-use super::advice::is_worth_a_profile;
 use super::alloc::AllocValue;
 use super::args::RecordArgs;
 use super::finish::{Recorded, conclude};
@@ -92,20 +91,13 @@ impl RecordArgs {
         })?;
         let outcome = outcome?;
         let notes = self.sampling.describe(&outcome);
-        let written = match (outcome.samples, folded) {
-            (0, Err(_)) => self.sampling.expect_samples(&outcome, &request.target).map(|()| None),
-            (_, Err(error)) => Err(self.without_value(error)),
-            (0, Ok(_)) if !is_worth_a_profile(&outcome) => {
-                self.sampling.expect_samples(&outcome, &request.target).map(|()| None)
-            }
-            (_, Ok((profile, report))) => {
-                let profile = self.complete(profile, &report, known(request, &outcome, &notes), true);
-                self.write(profile, wanted, OnFailure::Keep)
-            }
-        };
-        if let Some(pid) = outcome.pid.filter(|_| request.asks_for_names) {
-            remove_map(pid);
-        }
+        let sampled = self.sampling.expect_samples(&outcome, &request.target);
+        let written = sampled.and_then(|()| {
+            let (profile, report) = folded.map_err(|error| self.without_value(error))?;
+            let profile = self.complete(profile, &report, known(request, &outcome, &notes), true);
+            self.write(profile, wanted, OnFailure::Keep)
+        });
+        remove_map(request, &outcome);
         conclude(self, request, written, outcome.target, stop)
     }
 }

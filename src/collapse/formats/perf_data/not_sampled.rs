@@ -53,10 +53,10 @@ impl NotSampled {
         self.begun.insert(tid, time);
     }
 
-    /// A thread ends, of an event of this period in nanoseconds.
-    pub fn end(&mut self, tid: i32, comm: CommId, time: u64, period: u64) {
+    /// A thread ends, of an event of this period in nanoseconds; `comm` names it.
+    pub fn end(&mut self, tid: i32, comm: impl FnOnce() -> CommId, time: u64, period: u64) {
         if let Some(begun) = self.begun.remove(&tid) {
-            let sum = self.lived.entry(comm).or_default();
+            let sum = self.lived.entry(comm()).or_default();
             *sum = sum.saturating_add(time.saturating_sub(begun).min(period).min(LONGEST));
         }
     }
@@ -68,14 +68,15 @@ impl NotSampled {
     }
 
     /// Takes all that was counted: for each event and name the weight that no sample stands for. `comm_of` names the
-    /// threads that still run. Less than a period for each of these is no lack; at the end of a part, it is left to the
-    /// next one.
+    /// threads that still run, `first` is the name for all of it where neither a thread that began nor a sample has
+    /// one. Less than a period for each thread that runs is no lack; at the end of a part, it is left to the next one.
     pub fn take(
         &mut self,
         time: u64,
         period: u64,
         end: End,
         mut comm_of: impl FnMut(i32) -> CommId,
+        first: Option<CommId>,
     ) -> Vec<(u32, CommId, u64)> {
         let counted = std::mem::take(&mut self.counted);
         let sampled = std::mem::take(&mut self.sampled);
@@ -112,8 +113,8 @@ impl NotSampled {
                 *parts.entry(comm).or_insert(0) += part;
             }
             let missing = rest - parts.values().sum::<u64>();
-            if let Some(first) = parts.values_mut().next() {
-                *first += missing;
+            if let Some(comm) = parts.keys().next().copied().or(first) {
+                *parts.entry(comm).or_insert(0) += missing;
             }
             all.extend(
                 parts.into_iter().filter(|(_, part)| *part > 0).map(|(comm, part)| (event, comm, part)),
@@ -151,20 +152,28 @@ mod tests {
         time.sample(0, LS, 3_000);
         for tid in 10..13 {
             time.begin(tid, 100);
-            time.end(tid, LS, 400, PERIOD);
+            time.end(tid, || LS, 400, PERIOD);
         }
         time.begin(20, 0);
         time.count(0, 12_500);
         let (all, part) = (End::OfAll, End::OfPart);
         // 3 × 300 ns of ls; a thread of sh that still runs lacks a period at most.
-        assert_eq!(time.take(5_000, PERIOD, all, |_| SH), [(0, SH, 2_067), (0, LS, 1_433)]);
-        assert_eq!(time.take(5_000, PERIOD, all, |_| SH), [], "all was taken");
+        assert_eq!(time.take(5_000, PERIOD, all, |_| SH, None), [(0, SH, 2_067), (0, LS, 1_433)]);
+        assert_eq!(time.take(5_000, PERIOD, all, |_| SH, None), [], "all was taken");
         time.sample(0, SH, 1_000);
         time.count(0, 4_000);
-        assert_eq!(time.take(500, PERIOD, part, |_| LS), [(0, SH, 2_500), (0, LS, 500)], "lost samples");
+        assert_eq!(
+            time.take(500, PERIOD, part, |_| LS, None),
+            [(0, SH, 2_500), (0, LS, 500)],
+            "lost samples"
+        );
         time.count(0, 1_900);
-        assert_eq!(time.take(600, PERIOD, part, |_| LS), [], "two threads may still have a sample each");
-        assert_eq!(time.take(600, PERIOD, all, |_| LS), [(0, LS, 1_900)]);
+        assert_eq!(
+            time.take(600, PERIOD, part, |_| LS, None),
+            [],
+            "two threads may still have a sample each"
+        );
+        assert_eq!(time.take(600, PERIOD, all, |_| LS, None), [(0, LS, 1_900)]);
     }
 
     #[test]
@@ -172,12 +181,18 @@ mod tests {
         let mut time = NotSampled::default();
         time.sample(3, SH, 9_800);
         time.count(3, 10_000);
-        assert_eq!(time.take(0, PERIOD, End::OfAll, |_| SH), []);
+        assert_eq!(time.take(0, PERIOD, End::OfAll, |_| SH, None), []);
         time.begin(1, 0);
-        time.end(1, LS, u64::MAX, u64::MAX);
+        time.end(1, || LS, u64::MAX, u64::MAX);
         time.count(3, u64::MAX);
-        assert_eq!(time.take(0, PERIOD, End::OfAll, |_| SH), [(3, LS, u64::MAX)], "no sample at all");
+        assert_eq!(time.take(0, PERIOD, End::OfAll, |_| SH, None), [(3, LS, u64::MAX)], "no sample at all");
         time.count(3, 7);
-        assert_eq!(time.take(0, PERIOD, End::OfAll, |_| SH), [], "of nobody that is known");
+        assert_eq!(time.take(0, PERIOD, End::OfAll, |_| SH, None), [], "of nobody that is known");
+        time.count(3, 7);
+        assert_eq!(
+            time.take(0, PERIOD, End::OfAll, |_| SH, Some(LS)),
+            [(3, LS, 7)],
+            "of a program before its first sample"
+        );
     }
 }

@@ -217,6 +217,12 @@ impl Processes {
         self.spaces.get(&pid).unwrap_or(&self.nothing)
     }
 
+    /// The first name of a recording, which is that of its program; `None` before it.
+    pub fn first_named(&self) -> Option<CommId> {
+        // Behind that of the idle thread.
+        (self.names.len() > 1).then_some(CommId(1))
+    }
+
     /// The names of threads, by number.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.names

@@ -234,7 +234,8 @@ impl<'o> SampleStream<'o> {
                 self.not_sampled.begin(fork.tid, record.time().unwrap_or(0));
             }
             Content::Exit(ended) => {
-                let (comm, period) = (self.processes.comm_of(ended.tid), self.nanoseconds());
+                let (period, processes) = (self.nanoseconds(), &mut self.processes);
+                let comm = || processes.comm_of(ended.tid);
                 self.not_sampled.end(ended.tid, comm, record.time().unwrap_or(0), period);
                 self.processes.exit(&ended);
                 self.off_cpu.end(ended.tid, pending)?;
@@ -381,12 +382,13 @@ impl<'o> SampleStream<'o> {
         let (has_weight, is_clock) = (of.attr.has_weight(), of.attr.is_clock());
         self.decide(event);
         let counted = &mut self.counted[event as usize];
+        let comm = self.processes.comm_of(head.tid);
         if !is_copy {
             self.samples += 1;
             counted.total.add(weight)?;
             counted.period.add(weight);
             if let Some(period) = head.period.filter(|_| has_weight) {
-                self.not_sampled.sample(event, self.processes.comm_of(head.tid), period);
+                self.not_sampled.sample(event, comm, period);
             }
         }
         if let Some(time) = head.time {
@@ -407,7 +409,7 @@ impl<'o> SampleStream<'o> {
             mode: record.header.mode(),
             pid: head.pid,
             tid: head.tid,
-            comm: self.processes.comm_of(head.tid),
+            comm,
             space: self.processes.space_of(head.pid).clone(),
             weight,
             time: head.time,
@@ -475,7 +477,8 @@ impl<'o> SampleStream<'o> {
     /// Hands out the processor time that no sample stands for. Of single numbers of samples, it is none.
     fn add_not_sampled(&mut self, end: End, pending: &mut Vec<PendingSample>) -> Result<()> {
         let (period, processes) = (self.nanoseconds(), &mut self.processes);
-        let all = self.not_sampled.take(self.latest, period, end, |tid| processes.comm_of(tid));
+        let first = processes.first_named();
+        let all = self.not_sampled.take(self.latest, period, end, |tid| processes.comm_of(tid), first);
         for (event, comm, weight) in all {
             self.decide(event);
             let counted = &mut self.counted[event as usize];
