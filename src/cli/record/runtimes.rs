@@ -2,9 +2,7 @@
 //! environment, to write `/tmp/perf-PID.map`, which names that code.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -113,12 +111,13 @@ pub(super) fn remove_map(pid: u32) {
 
 /// The runtime of a program, by its own name, that of the file behind links, or that of the interpreter of a script.
 fn find(invocation: &Invocation) -> Option<&'static Runtime> {
-    let file = in_path(Path::new(&invocation.program))?;
-    let real = file.canonicalize().unwrap_or_else(|_| file.clone());
-    let interpreter = interpreter(&real);
-    let last = interpreter.as_deref().unwrap_or(&real);
+    let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    let file = real(on_path(&invocation.program)?);
     // The interpreter of a script may be a link to a version, too.
-    let last = in_path(last).and_then(|path| path.canonicalize().ok()).unwrap_or_else(|| last.to_owned());
+    let last = match interpreter(&file) {
+        Some(named) => on_path(named.as_os_str()).map_or(named, real),
+        None => file,
+    };
     let name = last.file_name()?.to_str()?;
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let runtime = RUNTIMES.iter().find(|runtime| runtime.programs.contains(&plain))?;
@@ -130,43 +129,24 @@ fn find(invocation: &Invocation) -> Option<&'static Runtime> {
     Some(runtime)
 }
 
-/// The file of a program, which is looked for as a shell does.
-fn in_path(program: &Path) -> Option<PathBuf> {
-    if program.components().count() > 1 {
-        return Some(program.to_owned());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
-
-/// The interpreter that the first line of a script names: `#!/usr/bin/env -S node --flag` is node.
-fn interpreter(file: &Path) -> Option<PathBuf> {
-    let mut line = Vec::new();
-    BufReader::new(File::open(file).ok()?.take(256)).read_until(b'\n', &mut line).ok()?;
-    let line = String::from_utf8(line).ok()?;
-    let mut words = line.strip_prefix("#!")?.split_ascii_whitespace();
-    let first = Path::new(words.next()?);
-    if first.file_name().is_none_or(|name| name != "env") {
-        return Some(first.to_owned());
-    }
-    words.find(|word| !word.starts_with('-') && !word.contains('=')).map(PathBuf::from)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
+        let path = folder.join(name);
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        path
+    }
 
     #[test]
     fn runtimes_are_found_behind_scripts_and_links() {
         let folder = tempfile::tempdir().expect("a folder");
-        let file = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            fs::write(&path, text).expect("a file");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
-            path
-        };
+        let file = |name: &str, text: &str| program(folder.path(), name, text);
         let node = file("node", "\x7fELF");
         file("python3.12", "");
         file("python3.11", "");
@@ -189,10 +169,9 @@ mod tests {
     #[test]
     fn what_the_user_has_asked_for_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let node = folder.path().join("node");
-        fs::write(&node, "").expect("a file");
+        let node = program(folder.path(), "node", "");
         let mut invocation = Invocation {
-            program: node.clone().into(),
+            program: node.into(),
             arguments: vec!["--perf-prof".into()],
             ..Invocation::default()
         };

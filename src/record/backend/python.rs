@@ -5,12 +5,10 @@
 //! the real one than they wait: it is asked which one that is, and that one is started.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::find::on_path;
+use super::find::{interpreter, on_path, shebang};
 use crate::record::request::{Invocation, Target};
 
 /// The name of a target that is a Python program, for messages.
@@ -66,27 +64,7 @@ fn is_interpreter(path: &Path) -> bool {
 
 /// Returns true if the first line of a script names a CPython interpreter.
 fn has_interpreter(path: &Path) -> bool {
-    let Some(line) = shebang(path) else { return false };
-    let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
-    let is_env = |word: &[u8]| word.rsplit(|&b| b == b'/').next() == Some(b"env");
-    // `env -S PYTHONPATH=. python3 -u`.
-    let named = match words.split_first() {
-        Some((first, rest)) if is_env(first) => {
-            rest.iter().find(|word| !word.starts_with(b"-") && !word.contains(&b'='))
-        }
-        Some((first, _)) => Some(first),
-        None => None,
-    };
-    named.is_some_and(|name| is_interpreter(Path::new(&*String::from_utf8_lossy(name))))
-}
-
-/// The first line of a script, without `#!`.
-fn shebang(path: &Path) -> Option<Vec<u8>> {
-    let mut line = Vec::new();
-    // As long as Linux reads it.
-    let mut head = BufReader::new(File::open(path).ok()?).take(256);
-    head.read_until(b'\n', &mut line).ok()?;
-    Some(line.strip_prefix(b"#!")?.trim_ascii().to_owned())
+    interpreter(path).is_some_and(|named| is_interpreter(&named))
 }
 
 /// The interpreter that a script in its place would start.
