@@ -47,9 +47,9 @@ use clap::{ArgGroup, Parser, Subcommand};
 
 use super::{Exit, GenerateArgs, Tool};
 use crate::error::Error;
+use crate::record::request::Invocation;
 #[cfg(not(target_os = "linux"))]
 use crate::record::request::Request;
-use crate::record::request::{Invocation, Target};
 use crate::record::sys::signals::Stop;
 pub use args::{RecordArgs, SamplingArgs};
 use finish::Recorded;
@@ -289,9 +289,6 @@ impl RecordArgs {
             );
         }
         let mut request = self.request(invocation, which, profile);
-        if let Target::Command(invocation) = &mut request.target {
-            request.asks_for_names = self.sampling.runtimes.ask(invocation, self.sampling.quiet);
-        }
         // Removed at the end of this function.
         let library = self.prepare_allocations(&mut request)?;
         if self.raw_file()?.is_none() && self.sampling.bundle.is_none() {
@@ -304,7 +301,10 @@ impl RecordArgs {
         };
         match others {
             Some(recorded) => Ok(recorded),
-            None => self.record_builtin(&request, profile, stop),
+            None => {
+                self.sampling.runtimes.ask(&mut request, self.sampling.quiet);
+                self.record_builtin(&request, profile, stop)
+            }
         }
     }
 }

@@ -81,6 +81,17 @@ fn a_process_is_python_by_its_program() {
     }
 }
 
+/// It names the functions itself.
+#[test]
+fn a_profiler_of_python_comes_without_advice_on_names() {
+    let stage = stage(&["py-spy"]);
+    stage.write("python3.12", "\x7fELF, as far as anybody looks");
+    for arguments in [&[][..], &["--print-command"]] {
+        let output = run(stage.alone().args(arguments).args(["--with", "py-spy", "--", "python3.12"]));
+        assert!(!text(&output.stderr).contains("PYTHONPERFSUPPORT"), "{output:?}");
+    }
+}
+
 /// pyenv and its like put a script where the interpreter should be.
 #[test]
 fn an_interpreter_behind_a_script_is_found() {

@@ -66,3 +66,49 @@ fn callers_of_compiled_methods_are_found_without_frame_pointers() {
     }
     assert!(all > 0.0 && whole > 0.9 * all, "{whole} of {all}: {}\n{folded}", text(&output.stderr));
 }
+
+const FINITE: &str = "
+public class Finite {
+    static int coldly(int n) { int s = 0; for (int i = 0; i < n; i++) s = (s * 31 + i) % 65537; return s; }
+    public static void main(String[] arguments) {
+        long all = 0;
+        for (int i = 0; i < 1000; i++) all += coldly(200000);
+        System.out.println(ProcessHandle.current().pid() + \" \" + all);
+    }
+}
+";
+
+/// Issue 41: Java is asked for the names of what it compiles, and its map does not stay.
+#[test]
+fn methods_are_named_unasked() {
+    let flags = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-version"];
+    if !Command::new("java").args(flags).output().is_ok_and(|output| output.status.success()) {
+        return skip("no Java that writes a map");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("Finite.java");
+    fs::write(&source, FINITE).expect("a source");
+    let record = |name: &str, options: &[&str]| {
+        let path = folder.path().join(name);
+        let mut command = fg_record();
+        command.env_remove("JAVA_TOOL_OPTIONS").args(options).arg("-o").arg(&path);
+        let output = recorded(command.args(["--", "java"]).arg(&source))?;
+        let folded = fs::read_to_string(path).expect("folded text");
+        let pid = text(&output.stdout).split(' ').next().unwrap_or_default().to_owned();
+        assert!(!fs::exists(format!("/tmp/perf-{pid}.map")).expect("a folder"), "{pid}");
+        Some((folded, text(&output.stderr)))
+    };
+    let Some((named, said)) = record("named.folded", &[]) else { return };
+    assert!(stacks(&named).contains("coldly"), "{named}");
+    assert!(said.contains("Java functions are named by JAVA_TOOL_OPTIONS; --no-runtime-names"), "{said}");
+    let (nameless, said) = record("nameless.folded", &["--no-runtime-names"]).expect("as before");
+    assert!(!nameless.contains("coldly") && !said.contains("JAVA_TOOL_OPTIONS"), "{nameless}{said}");
+    // The last part comes when the program has ended.
+    let every = folder.path().join("part-%S.folded");
+    let mut command = fg_record();
+    command.args(["--every", "60s", "-o"]).arg(every).args(["--", "java"]).arg(&source);
+    let output = recorded(&mut command).expect("as before");
+    let pid = text(&output.stdout).split(' ').next().unwrap_or_default().to_owned();
+    assert!(pid.parse::<u32>().is_ok(), "{output:?}");
+    assert!(!fs::exists(format!("/tmp/perf-{pid}.map")).expect("a folder"), "{pid}");
+}

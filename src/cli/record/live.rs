@@ -89,9 +89,9 @@ impl RecordArgs {
         };
         let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         add(&mut total, state.parts)?;
-        let written = match total {
-            _ if outcome.samples == 0 => sampling.expect_samples(&outcome, &request.target),
-            None => folded.map_err(anyhow::Error::from),
+        let sampled = sampling.expect_samples(&outcome, &request.target);
+        let written = sampled.and_then(|()| match total {
+            None => Ok(folded?),
             Some(mut profile) => {
                 profile.sort_samples();
                 let known = known(request, &outcome, &notes);
@@ -102,7 +102,8 @@ impl RecordArgs {
                 let written = self.write(profile, Use::Write, OnFailure::Keep);
                 written.and(folded.map_err(anyhow::Error::from))
             }
-        };
+        });
+        remove_map(request, &outcome);
         let written = broken.map_or(written, Err);
         conclude(self, request, written.map(|()| None), outcome.target, stop)
     }

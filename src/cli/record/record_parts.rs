@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use super::finish::{Recorded, conclude, write_to};
 use super::results::Use;
 use super::runs::numbered;
+use super::runtimes::remove_map;
 use super::{Record, RecordArgs};
 use crate::cli::{Tool, say};
 use crate::collapse::Report;
@@ -56,10 +57,9 @@ impl RecordArgs {
         })?;
         let outcome = outcome?;
         self.sampling.describe(&outcome);
-        let written = match outcome.samples {
-            0 => self.sampling.expect_samples(&outcome, &request.target),
-            _ => folded.map_err(anyhow::Error::from).and_then(|()| parts.failed.map_or(Ok(()), Err)),
-        };
+        let sampled = self.sampling.expect_samples(&outcome, &request.target);
+        let written = sampled.and_then(|()| Ok(folded?)).and_then(|()| parts.failed.map_or(Ok(()), Err));
+        remove_map(request, &outcome);
         conclude(self, request, written.map(|()| None), outcome.target, stop)
     }
 }

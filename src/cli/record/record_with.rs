@@ -27,7 +27,7 @@ impl RecordArgs {
         stop: &Stop,
     ) -> anyhow::Result<Option<Recorded>> {
         let with = &self.sampling.with;
-        let wishes = Wishes {
+        let mut wishes = Wishes {
             request: Request {
                 call_graph: self.sampling.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
                 ..request.clone()
@@ -51,6 +51,10 @@ impl RecordArgs {
         }
         let line = match (&choice.chosen, with.print_command) {
             (Chosen::Other(backend, program), false) => {
+                // Profilers of Python know the names of its functions.
+                if !backend::is_for_python(*backend) {
+                    self.sampling.runtimes.ask(&mut wishes.request, self.sampling.quiet);
+                }
                 return self.record_by(*backend, program, &wishes, profile, stop).map(Some);
             }
             (Chosen::Builtin, false) => return Ok(None),

@@ -8,13 +8,16 @@ use clap::Args;
 
 use super::Record;
 use crate::cli::{Tool, say};
-use crate::record::request::Invocation;
+use crate::record::backend::find::{interpreter, on_path};
+use crate::record::request::{Invocation, Request, Target};
+#[cfg(target_os = "linux")]
+use crate::record::sampler::Outcome;
 
 /// The option that leaves runtimes alone.
 #[derive(Args, Debug, Default)]
 pub struct RuntimeArgs {
-    /// Leave the environment of COMMAND alone. By default node and Java are asked by NODE_OPTIONS and
-    /// JAVA_TOOL_OPTIONS to name the functions that they compile
+    /// Do not ask node and Java, by NODE_OPTIONS and JAVA_TOOL_OPTIONS, to name the functions that they
+    /// compile
     #[arg(long)]
     pub no_runtime_names: bool,
 }
@@ -69,8 +72,15 @@ const RUNTIMES: [Runtime; 3] = [
 const PYTHON: (u32, u32) = (3, 12);
 
 impl RuntimeArgs {
-    /// Asks the runtime of a program for names, and says so; returns true if it was asked.
-    pub(super) fn ask(&self, invocation: &mut Invocation, quiet: bool) -> bool {
+    /// Asks the runtime of the program that is started for names, and says so.
+    pub(super) fn ask(&self, request: &mut Request, quiet: bool) {
+        if let Target::Command(invocation) = &mut request.target {
+            request.asks_for_names = self.ask_program(invocation, quiet);
+        }
+    }
+
+    /// Asks the runtime of a program; returns true if it was asked.
+    fn ask_program(&self, invocation: &mut Invocation, quiet: bool) -> bool {
         if self.no_runtime_names {
             return false;
         }
@@ -103,10 +113,12 @@ impl RuntimeArgs {
     }
 }
 
-/// Removes the map that a process was asked for: nobody needs it any more.
+/// Removes the map that the program was asked for, once it has been read.
 #[cfg(target_os = "linux")]
-pub(super) fn remove_map(pid: u32) {
-    let _ = std::fs::remove_file(format!("/tmp/perf-{pid}.map"));
+pub(super) fn remove_map(request: &Request, outcome: &Outcome) {
+    if let Some(pid) = outcome.pid.filter(|_| request.asks_for_names) {
+        let _ = std::fs::remove_file(format!("/tmp/perf-{pid}.map"));
+    }
 }
 
 /// The runtime of a program, by its own name, that of the file behind links, or that of the interpreter of a script.
@@ -176,10 +188,10 @@ mod tests {
             ..Invocation::default()
         };
         let asks = RuntimeArgs::default();
-        assert!(!asks.ask(&mut invocation, true) && invocation.environment.is_empty());
+        assert!(!asks.ask_program(&mut invocation, true) && invocation.environment.is_empty());
         invocation.arguments.clear();
-        assert!(!RuntimeArgs { no_runtime_names: true }.ask(&mut invocation, true));
-        assert!(asks.ask(&mut invocation, true));
+        assert!(!RuntimeArgs { no_runtime_names: true }.ask_program(&mut invocation, true));
+        assert!(asks.ask_program(&mut invocation, true));
         let (name, value) = &invocation.environment[0];
         assert_eq!(name, "NODE_OPTIONS");
         assert!(value.to_string_lossy().ends_with("--perf-basic-prof"), "{value:?}");

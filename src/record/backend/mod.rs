@@ -40,7 +40,7 @@ pub static ALL: &[&dyn Backend] =
 const FOR_PYTHON: [&dyn Backend; 2] = [&py_spy::PySpy, &austin::Austin];
 
 /// Returns true for a backend that records Python programs only.
-fn is_for_python(backend: &dyn Backend) -> bool {
+pub(crate) fn is_for_python(backend: &dyn Backend) -> bool {
     FOR_PYTHON.iter().any(|python| python.about().name == backend.about().name)
 }
 
