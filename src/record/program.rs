@@ -95,7 +95,8 @@ pub(super) fn launch(invocation: &Invocation, end: End) -> Result<Launched, Refu
 
 /// Gives a program a file instead of the terminal, and nothing to read.
 fn redirect(command: &mut Command, path: &Path) -> io::Result<()> {
-    let file = File::create(path)?;
+    // Another program's output stays as it is.
+    let file = File::create_new(path)?;
     command.stdin(Stdio::null());
     if io::stdout().is_terminal() {
         command.stdout(file.try_clone()?);

@@ -3,12 +3,13 @@
 //! Three threads: one takes samples, one folds them and hands over a profile of each second, and this one adds
 //! each to the whole and draws.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::finish::{Recorded, conclude};
-use super::results::{OnFailure, Use};
+use super::results::{OnFailure, Use, unused};
+use super::runtimes::remove_map;
 use super::sampling::known;
 use super::{Record, RecordArgs};
 use crate::cli::render::{LiveView, OutputArgs, TerminalArgs, Wish};
@@ -115,7 +116,7 @@ fn beside_the_picture(request: &Request) -> (Request, Option<PathBuf>) {
     let (Target::Command(invocation) | Target::Machine(Some(invocation))) = &mut request.target else {
         return (request, None);
     };
-    let path = PathBuf::from(format!("fg-record-{}.out", std::process::id()));
+    let path = unused(Path::new(""), "out");
     invocation.instead_of_terminal = Some(path.clone());
     (request, Some(path))
 }

@@ -19,7 +19,8 @@ pub struct PartArgs {
     pub every: Option<Duration>,
 
     /// Watch the profile grow here in the terminal: the hottest functions and a flame graph. Keys:
-    /// s sorts, / searches, space holds the picture, q ends the recording, ? shows the others
+    /// s sorts, / searches, space holds the picture, q ends the recording, ? shows the others. COMMAND reads
+    /// nothing, and its output goes to fg-record-PID.out
     #[cfg(feature = "tui")]
     #[arg(long, conflicts_with_all = ["raw", "bundle", "every", "last", "runs", "against", "root", "tui", "open", "control"])]
     pub live: bool,

@@ -289,7 +289,7 @@ fn save(input: &Opened, settings: &Settings, error: anyhow::Error) -> anyhow::Er
         false => format!("{error:#}"),
     };
     for folder in [PathBuf::new(), std::env::temp_dir()] {
-        let path = unused(&folder);
+        let path = unused(&folder, "folded");
         if write_files(input, &[(Some(&path), folded())], settings).is_ok() {
             return Saved { why, path }.into();
         }
@@ -297,11 +297,11 @@ fn save(input: &Opened, settings: &Settings, error: anyhow::Error) -> anyhow::Er
     anyhow::anyhow!("{why}, and it could not be saved in another file")
 }
 
-/// A name in a folder that no file has.
-fn unused(folder: &Path) -> PathBuf {
+/// A name in a folder that no file has: `fg-record-PID.folded`.
+pub(super) fn unused(folder: &Path, ending: &str) -> PathBuf {
     let name = format!("fg-record-{}", std::process::id());
-    let names = std::iter::once(format!("{name}.folded"));
-    let mut paths = names.chain((2..).map(|n| format!("{name}-{n}.folded"))).map(|name| folder.join(name));
+    let names = std::iter::once(format!("{name}.{ending}"));
+    let mut paths = names.chain((2..).map(|n| format!("{name}-{n}.{ending}"))).map(|name| folder.join(name));
     paths.find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
 }
 
@@ -320,4 +320,20 @@ pub(super) fn format_of(path: &Path) -> Result<&'static Format, Error> {
         ending => Format::no_such_ending(ending),
     };
     Err(ErrorKind::Setting { what }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_gets_a_number() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let first = unused(folder.path(), "out");
+        std::fs::write(&first, "x").expect("a file");
+        let second = unused(folder.path(), "out");
+        let number = std::process::id();
+        assert_eq!(first, folder.path().join(format!("fg-record-{number}.out")));
+        assert_eq!(second, folder.path().join(format!("fg-record-{number}-2.out")));
+    }
 }
