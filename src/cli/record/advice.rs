@@ -12,7 +12,7 @@ use crate::record::sampler::{Coverage, Outcome};
 pub(super) fn on_losses(plan: &Plan) -> &'static str {
     let is_rate = matches!(plan.rate, Rate::PerSecond(_));
     if plan.sampled().all(Event::is_allocations) {
-        return "record fewer by a larger -c";
+        return "record fewer by a larger --interval";
     }
     match (plan.call_graph, is_rate) {
         (CallGraph::Dwarf(_), true) => "lower -F, or use --call-graph fp",

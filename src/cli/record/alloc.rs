@@ -26,8 +26,8 @@ pub struct AllocArgs {
 Record where COMMAND allocates memory, instead of where it computes. A library that is a part of fg-record is \
 loaded into COMMAND and the programs it starts (by LD_PRELOAD; nothing is rebuilt), and samples calls of malloc, \
 calloc, realloc and their like. Sizes and counts are estimates of all allocations, right on average: a sample is taken \
-once in 512 KiB of each thread, and less often where a process has more than 100 samples a second. --interval BYTES \
-samples once in BYTES, whatever that costs, and --interval 1 records every allocation.
+once in 512 KiB of each thread, and less often where a process, after its first 2048 samples, has more than 100 a \
+second. --interval BYTES samples once in BYTES, whatever that costs, and --interval 1 records every allocation.
 
 bytes        bytes allocated (alloc_space), the default
 count        allocations (alloc_objects)
