@@ -225,11 +225,7 @@ mod tests {
             while live.get() > 0 {
                 release();
             }
-            assert_eq!(
-                (usize::from(is_over) + raised.borrow().len()).min(1),
-                1,
-                "order {order:o}: it is lost"
-            );
+            assert!(is_over || !raised.borrow().is_empty(), "order {order:o}: it is lost");
             assert!(!is_over || !gate.hold(), "order {order:o}: something may still be made");
         }
     }
