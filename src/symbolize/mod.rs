@@ -27,6 +27,7 @@ mod data;
 mod debuginfod;
 mod dwarf;
 mod elf;
+pub(crate) mod frame_entries;
 mod go;
 mod image;
 mod intervals;

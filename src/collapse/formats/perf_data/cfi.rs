@@ -8,14 +8,15 @@
 use std::sync::OnceLock;
 
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, FrameDescriptionEntry, LittleEndian,
-    RegisterRule, UnwindContext, UnwindSection, Vendor,
+    BaseAddresses, CfaRule, DebugFrame, EndianSlice, FrameDescriptionEntry, LittleEndian, RegisterRule,
+    UnwindContext, UnwindSection, Vendor,
 };
 
 use super::regs::{Cpu, Dump, Regs};
 use super::rule::{How, Rule};
 use super::sframe::Sframe;
-use crate::symbolize::{Bytes, Contents, GoFrame, GoFrames, Machine, Object};
+use crate::symbolize::frame_entries::{self, FrameEntries};
+use crate::symbolize::{Bytes, GoFrame, GoFrames, Machine, Object};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -24,15 +25,13 @@ pub(super) type Context = UnwindContext<usize>;
 
 /// The tables of an object.
 pub(super) struct Table {
-    eh_frame: Option<Contents>,
-    header: Option<Contents>,
+    eh_frame: Option<FrameEntries>,
     debug_frame: Option<Bytes>,
     bases: BaseAddresses,
     /// The vendor of additions to the instructions: aarch64's say where return addresses are
     /// signed.
     vendor: Vendor,
-    /// The beginnings of entries: first address, offset; sorted. Made when there is no usable header.
-    index: OnceLock<Vec<(u64, usize)>>,
+    /// The beginnings of its entries.
     debug_index: OnceLock<Vec<(u64, usize)>>,
     /// Go's own table, which its programs keep when they are stripped.
     go_frames: Option<GoFrames>,
@@ -41,29 +40,20 @@ pub(super) struct Table {
 
 impl Table {
     pub fn new(object: &Object) -> Table {
-        let section = |name: &[u8]| object.section(name);
-        let (eh_frame, header) = (section(b".eh_frame"), section(b".eh_frame_hdr"));
-        let mut bases = BaseAddresses::default();
-        if let Some(eh_frame) = &eh_frame {
-            bases = bases.set_eh_frame(eh_frame.svma.start);
-        }
-        for (name, set) in [
-            (b".text".as_slice(), BaseAddresses::set_text as fn(BaseAddresses, u64) -> BaseAddresses),
-            (b".got", BaseAddresses::set_got),
-        ] {
-            if let Some(start) = object.section_address(name) {
-                bases = set(bases, start);
-            }
-        }
-        let debug_frame = section(b".debug_frame").map(|section| section.bytes);
-        let (index, debug_index) = (OnceLock::new(), OnceLock::new());
+        let debug_frame = object.section(b".debug_frame").map(|section| section.bytes);
         let vendor = match object.machine() {
             Machine::Aarch64 => Vendor::AArch64,
             _ => Vendor::Default,
         };
-        let go_frames = object.go_frames();
-        let sframe = Sframe::new(object);
-        Table { eh_frame, header, debug_frame, bases, vendor, index, debug_index, go_frames, sframe }
+        Table {
+            eh_frame: FrameEntries::new(object),
+            debug_frame,
+            bases: frame_entries::bases(object),
+            vendor,
+            debug_index: OnceLock::new(),
+            go_frames: object.go_frames(),
+            sframe: Sframe::new(object),
+        }
     }
 
     /// The rule to unwind from an address.
@@ -109,28 +99,16 @@ impl Table {
         context: &mut Context,
         each: impl FnOnce(&gimli::UnwindTableRow<usize>, bool, &[u8]) -> Option<T>,
     ) -> Option<T> {
-        if let Some(Contents { bytes, .. }) = &self.eh_frame {
-            let mut section = EhFrame::new(bytes, LittleEndian);
-            section.set_address_size(8);
-            section.set_vendor(self.vendor);
-            let offset = match self.header.as_ref().and_then(|header| search(header, svma)) {
-                Some(address) => {
-                    usize::try_from(address.wrapping_sub(self.eh_frame.as_ref()?.svma.start)).ok()
-                }
-                None => find(self.index.get_or_init(|| index(&section, &self.bases)), svma),
-            };
-            if let Some(entry) = offset.and_then(|offset| {
-                section.fde_from_offset(&self.bases, offset.into(), EhFrame::cie_from_offset).ok()
-            }) && entry.contains(svma)
-            {
-                return row(&section, &self.bases, &entry, svma, context, bytes, each);
-            }
+        if let Some(entries) = &self.eh_frame
+            && let Some(entry) = entries.entry(svma)
+        {
+            return row(&entries.section(), entries.bases(), &entry, svma, context, entries.bytes(), each);
         }
         let bytes = self.debug_frame.as_ref()?;
         let mut section = DebugFrame::new(bytes, LittleEndian);
         section.set_address_size(8);
         section.set_vendor(self.vendor);
-        let offset = find(self.debug_index.get_or_init(|| index(&section, &self.bases)), svma)?;
+        let offset = frame_entries::find(self.debug_index.get_or_init(|| frame_entries::index(&section, &self.bases)), svma)?;
         let entry = section.fde_from_offset(&self.bases, offset.into(), DebugFrame::cie_from_offset).ok()?;
         if !entry.contains(svma) {
             return None;
@@ -198,60 +176,6 @@ fn by_row(
     let return_address = caller.get(cpu.return_address)?;
     caller.set_ip(cpu, return_address);
     Some(caller)
-}
-
-/// The usual header: the address of the last entry that begins at or before `svma`.
-///
-/// Four bytes each, relative to the header, are what every linker writes.
-fn search(header: &Contents, svma: u64) -> Option<u64> {
-    const VERSION: u8 = 1;
-    const UDATA4: u8 = 0x03;
-    const DATAREL_SDATA4: u8 = 0x3b;
-    let &[version, pointer, count, table] = header.bytes.first_chunk()?;
-    // The encoding of the pointer to the section determines the place of the count.
-    let pointer_size = match pointer & 0x0f {
-        0x03 | 0x0b => 4,
-        0x04 | 0x0c | 0x00 => 8,
-        _ => return None,
-    };
-    if version != VERSION || count != UDATA4 || table != DATAREL_SDATA4 {
-        return None;
-    }
-    let rest = header.bytes.get(4 + pointer_size..)?;
-    let count = u32::from_le_bytes(*rest.first_chunk()?) as usize;
-    let entries = rest.get(4..)?;
-    let count = count.min(entries.len() / 8);
-    let number = |at: usize| {
-        let bytes = entries.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
-        header.svma.start.wrapping_add_signed(i32::from_le_bytes(bytes).into())
-    };
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if number(8 * middle) <= svma { low = middle + 1 } else { high = middle }
-    }
-    Some(number(8 * low.checked_sub(1)? + 4))
-}
-
-/// The beginnings of all entries.
-fn index<'b, S: UnwindSection<Slice<'b>>>(section: &S, bases: &BaseAddresses) -> Vec<(u64, usize)> {
-    let mut found = Vec::new();
-    let mut entries = section.entries(bases);
-    // Entries behind a mistake cannot be read; those before it are kept.
-    while let Ok(Some(entry)) = entries.next() {
-        if let CieOrFde::Fde(partial) = entry
-            && let Ok(entry) = partial.parse(S::cie_from_offset)
-        {
-            found.push((entry.initial_address(), entry.offset()));
-        }
-    }
-    found.sort_unstable();
-    found
-}
-
-fn find(index: &[(u64, usize)], svma: u64) -> Option<usize> {
-    let after = index.partition_point(|(start, _)| *start <= svma);
-    Some(index[after.checked_sub(1)?].1)
 }
 
 /// The rule of a description, if it is simple enough.
