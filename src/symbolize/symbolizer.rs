@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::dwarf::DebugInfo;
+use super::frame_entries::FrameEntries;
 use super::go;
 use super::object::Object;
 use super::place::Place;
@@ -56,6 +57,7 @@ pub struct Symbolizer<'o> {
     options: SymbolizerOptions,
     symbols: OnceLock<Symbols<'o>>,
     debug: OnceLock<Option<DebugInfo<'o>>>,
+    entries: OnceLock<Option<FrameEntries>>,
     /// Names that were made readable: a function has many addresses, and demangling would be the
     /// slowest part of each.
     names: RwLock<Names>,
@@ -64,8 +66,8 @@ pub struct Symbolizer<'o> {
 impl<'o> Symbolizer<'o> {
     /// A symbolizer for an object.
     pub fn new(object: &'o Object, options: SymbolizerOptions) -> Self {
-        let (symbols, debug) = (OnceLock::new(), OnceLock::new());
-        Symbolizer { object, options, symbols, debug, names: RwLock::default() }
+        let (symbols, debug, entries) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Symbolizer { object, options, symbols, debug, entries, names: RwLock::default() }
     }
 
     /// Appends the frames of a stated address (SVMA), the leaf first: inlined functions and the
@@ -100,6 +102,16 @@ impl<'o> Symbolizer<'o> {
         // The symbol table's name is the one that everybody shows.
         let name = symbol.map(|name| &**name).or(function.name).or(unnamed);
         sink.extend(name.map(|name| self.frame(name, innermost.unwrap_or(function.place), false)));
+    }
+
+    /// The stated address (SVMA) at which the function of an address begins, by its unwind tables: it tells
+    /// functions without a symbol apart.
+    pub fn function_start(&self, svma: u64, is_return_address: bool) -> Option<u64> {
+        let entries = self.entries.get_or_init(|| FrameEntries::new(self.object)).as_ref()?;
+        let before = is_return_address.then(|| svma.saturating_sub(1));
+        // A signal's handler returns to a function's first byte.
+        let function = before.and_then(|at| entries.function(at)).or_else(|| entries.function(svma));
+        function.map(|range| range.start)
     }
 
     /// Returns whether the object has a symbol for anything.

@@ -33,7 +33,7 @@ pub fn module_of(name: &[u8]) -> Cow<'_, [u8]> {
     let name =
         [&b"_[i]"[..], b"_[j]", b"_[w]"].iter().find_map(|mark| name.strip_suffix(*mark)).unwrap_or(name);
     if name.starts_with(b"[") && name.ends_with(b"]") {
-        return Cow::Borrowed(name);
+        return without_offset(name).map_or(Cow::Borrowed(name), Cow::Owned);
     }
     if let Some(file) = in_parentheses(name) {
         return Cow::Borrowed(file);
@@ -60,6 +60,14 @@ pub fn module_of(name: &[u8]) -> Cow<'_, [u8]> {
         Some(at) if at > 0 && !name.starts_with(b"/") => Cow::Borrowed(&class[..at]),
         _ => Cow::Borrowed(b"[no module]"),
     }
+}
+
+/// A function without a symbol, `[libz.so.1+0x2a40]`, is in `[libz.so.1]`.
+fn without_offset(name: &[u8]) -> Option<Vec<u8>> {
+    let at = memchr::memmem::rfind(name, b"+0x")?;
+    let digits = &name[at + 3..name.len() - 1];
+    let is_offset = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
+    is_offset.then(|| [&name[..at], b"]"].concat())
 }
 
 /// `fib (orders.py:4)` is in `orders.py`; arguments stand right behind a name and are no file.
@@ -109,6 +117,8 @@ mod tests {
         for (name, module) in [
             ("vfs_read_[k]", "[kernel]"),
             ("[libc.so.6]", "[libc.so.6]"),
+            ("[libstdc++.so.6+0xa2a40]", "[libstdc++.so.6]"),
+            ("[a+0x]", "[a+0x]"),
             ("fib (orders.py:4)", "orders.py"),
             ("run (/usr/lib/python3/threading.py:12:5)_[j]", "/usr/lib/python3/threading.py"),
             ("malloc (libc.so.6)", "libc.so.6"),

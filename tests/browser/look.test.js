@@ -68,7 +68,8 @@ test("colours have a meaning by default: module, package, kind", async () => {
 test("packages are told from names of many languages", async () => {
   const names = [["llvm::run", "llvm"], ["<alloc::vec::Vec<T> as X>::f", "alloc"], ["void shop::g<int>(x)", "shop"], ["encoding/json.(*decodeState).object", "encoding/json"],
     ["github.com/x/y.F", "github.com/x/y"], ["Ljava/util/HashMap;::getNode", "java/util"], ["java.util.HashMap.get", "java.util"], ["runtime.mallocgc", "runtime"], ["fib (orders.py:15)", "orders.py"],
-    ["main.<locals>.f (orders.py:15)", "orders.py"], ["parse (/app/node_modules/@a/b/i.js:1)", "@a/b"], ["thread (7): calc (1)", ""], ["vfs_read_[k]", "[kernel]"], ["main", ""], ["[libc.so.6]", "[libc.so.6]"]];
+    ["main.<locals>.f (orders.py:15)", "orders.py"], ["parse (/app/node_modules/@a/b/i.js:1)", "@a/b"], ["thread (7): calc (1)", ""], ["vfs_read_[k]", "[kernel]"], ["main", ""], ["[libc.so.6]", "[libc.so.6]"],
+    ["[libstdc++.so.6+0xa2a40]", "[libstdc++.so.6]"]];
   const { packageInName } = await import("../../src/render/html/page/colour.js");
   for (const [name, wanted] of names) if (!name.endsWith("_[k]")) assert.equal(packageInName(name), wanted, name);
 });

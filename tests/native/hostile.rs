@@ -26,6 +26,7 @@ pub fn ask_object(object: &Object) {
     let some = text.clone().take(200).chain([0, text.end, u64::MAX - 1, u64::MAX]);
     for at in some {
         symbolizer.resolve(at, at % 2 == 0, &mut frames);
+        symbolizer.function_start(at, at % 2 == 0);
         object.file_offset_to_svma(at);
         assert!(frames.len() <= 300, "{} frames at one address", frames.len());
         frames.clear();

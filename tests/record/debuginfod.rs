@@ -110,6 +110,25 @@ fn functions_are_named_by_a_server_and_from_the_cache() {
     assert!(share(&text(&output.stdout), "hidden") > 0.9, "{output:?}");
 }
 
+/// Issue 41: all functions without a symbol were one, `[app]`.
+#[test]
+fn functions_without_names_are_told_apart_by_their_start() {
+    let Some(stripped) = stripped() else { return };
+    let of = |name: &str| {
+        let symbols = Command::new("nm").arg(stripped.folder.path().join("app.debug")).output();
+        let symbols = text(&symbols.expect("binutils").stdout);
+        let line =
+            symbols.lines().find(|line| line.ends_with(&format!(" {name}"))).expect("a symbol").to_owned();
+        let start = u64::from_str_radix(line.split(' ').next().expect("an address"), 16).expect("an address");
+        format!("[app+{start:#x}]")
+    };
+    let output = stripped.collapsed(None, None);
+    let folded = text(&output.stdout);
+    assert!(share(&folded, &of("hidden")) > 0.9 && share(&folded, &of("main")) > 0.9, "{folded}");
+    assert_eq!(share(&folded, "[app]"), 0.0, "{folded}");
+    assert!(text(&output.stderr).contains("which is stripped"), "{output:?}");
+}
+
 #[test]
 fn a_server_that_is_not_there_is_told_in_a_line() {
     if !works("debuginfod-find") {

@@ -69,6 +69,7 @@ mod with_symbols {
         let mut resolved = Vec::new();
         let frames = places.iter().map(|&(place, called)| {
             resolved.clear();
+            let mut start = None;
             // The call belongs to the function, what follows it may not.
             let before = place.wrapping_sub(called.into());
             let svma = match known {
@@ -76,9 +77,13 @@ mod with_symbols {
                 Known::Segments(_) => Some(before),
             };
             if let Some(svma) = svma {
-                symbolizer.resolve(svma.wrapping_add(called.into()), called, &mut resolved);
+                let svma = svma.wrapping_add(called.into());
+                symbolizer.resolve(svma, called, &mut resolved);
+                if resolved.is_empty() {
+                    start = symbolizer.function_start(svma, called);
+                }
             }
-            namer.frames(place, &resolved)
+            namer.frames(place, start, &resolved)
         });
         Ok(frames.collect())
     }
@@ -114,12 +119,16 @@ mod with_symbols {
     }
 
     impl Namer<'_> {
-        fn frames(&mut self, place: u64, resolved: &[ResolvedFrame]) -> Vec<FrameId> {
+        fn frames(&mut self, place: u64, start: Option<u64>, resolved: &[ResolvedFrame]) -> Vec<FrameId> {
             let mut frames = Vec::new();
             if resolved.is_empty() {
                 let address = format!("{place:x}");
-                let native =
-                    SymbolFrame { address: address.as_bytes(), module: self.path, ..SymbolFrame::default() };
+                let native = SymbolFrame {
+                    address: address.as_bytes(),
+                    module: self.path,
+                    function_start: start,
+                    ..SymbolFrame::default()
+                };
                 native.frames(self.options, self.sink, |frame| frames.push(frame));
             }
             for frame in resolved {

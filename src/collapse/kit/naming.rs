@@ -15,6 +15,8 @@ pub(crate) struct SymbolFrame<'a> {
     pub address: &'a [u8],
     /// The function, mangled or not.
     pub symbol: &'a [u8],
+    /// The address in the module at which the function begins, where that is all that is known of it.
+    pub function_start: Option<u64>,
     /// perf printed no symbol at all (`-F ip`), not even that it is unknown.
     pub nothing_printed: bool,
     /// The file the code is from, or what stands for one: `[kernel.kallsyms]`.
@@ -58,6 +60,8 @@ impl SymbolFrame<'_> {
             {
                 // `perf script -F ip`: the address is the frame.
                 name.extend_from_slice(self.address);
+            } else if let Some(start) = self.function_start.filter(|_| !options.addrs) {
+                name_function(self.module, start, &mut name);
             } else {
                 name_unknown(self.module, self.address, options.addrs, &mut name);
             }
@@ -137,6 +141,15 @@ pub(crate) fn name_unknown(module: &[u8], address: &[u8], addrs: bool, name: &mu
         name.push(b'>');
     }
     name.push(b']');
+}
+
+/// Appends the name of a function without a symbol, of which only the beginning is known:
+/// `[libz.so.1+0x2a40]`.
+fn name_function(module: &[u8], start: u64, name: &mut Vec<u8>) {
+    name_unknown(module, b"", false, name);
+    let end = name.pop();
+    name.extend_from_slice(format!("+{start:#x}").as_bytes());
+    name.extend(end);
 }
 
 /// Appends the source line to a name, if it is known.

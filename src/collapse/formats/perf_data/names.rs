@@ -261,6 +261,7 @@ impl<'n> Worker<'n> {
         let mut label = module.path.strip_suffix(b" (deleted)").unwrap_or(&module.path);
         let mut resolved = std::mem::take(&mut self.resolved);
         resolved.clear();
+        let mut function_start = None;
         let made = match module.kind {
             // Before kallsyms, where another's code may stand by now.
             Kind::Kernel => self.namer.modules.made_by_kernel(place.wrapping_sub(called.into())),
@@ -279,7 +280,11 @@ impl<'n> Worker<'n> {
                 let inside = place.wrapping_sub(called.into());
                 named.svma = object.file_offset_to_svma(inside);
                 if let Some(svma) = named.svma {
-                    symbolizer.resolve(svma.wrapping_add(called.into()), called, &mut resolved);
+                    let svma = svma.wrapping_add(called.into());
+                    symbolizer.resolve(svma, called, &mut resolved);
+                    if resolved.is_empty() {
+                        function_start = symbolizer.function_start(svma, called);
+                    }
                 }
             }
             Source::Kernel(kernel) => kernel.resolve(place, called, &mut resolved),
@@ -309,7 +314,12 @@ impl<'n> Worker<'n> {
         if resolved.is_empty() && named.known != SymbolState::Hidden {
             named.known = SymbolState::Module(module.id);
             let address = format!("{place:x}");
-            let frame = SymbolFrame { address: address.as_bytes(), module: label, ..SymbolFrame::default() };
+            let frame = SymbolFrame {
+                address: address.as_bytes(),
+                module: label,
+                function_start,
+                ..SymbolFrame::default()
+            };
             let (names, frames) = (&mut self.names, &mut self.frames);
             named.last = frame.for_each_name(self.namer.options, |name, place| {
                 frames.push(if self.namer.places { names.frame_at(name, place) } else { names.frame(name) });

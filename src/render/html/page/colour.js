@@ -191,7 +191,7 @@ export function groupColours(groups) {
  * @param {string} text */
 export function moduleInName(text) {
   const name = text.replace(/_\[[ijw]\]$/, "");
-  if (name.startsWith("[") && name.endsWith("]")) return name;
+  if (name.startsWith("[") && name.endsWith("]")) return name.replace(/\+0x[0-9a-f]+\]$/, "]");
   const open = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
   if (open >= 0) {
     const file = name.slice(open + 2, -1).replace(/(?:(?<=.):[0-9]+)+$/, "");
