@@ -24,6 +24,7 @@ const JOBS: &[(&str, &str)] = &[
     ("go", "go version && go tool pprof -h 2>&1 | grep -q usage"),
     ("dump_gcov", DUMP_GCOV),
     ("gcc 12 to 15", GCC),
+    ("erl", ERLANG),
     ("java", JAVA),
     ("luajit", "echo 'for i = 1, 1e7 do end' >a.lua && luajit -jp=G,out a.lua && test -s out"),
     (
@@ -65,6 +66,7 @@ const BPFCC: &str = "sh -c 'while :; do :; done' & busy=$!; trap 'kill $busy' EX
 const BPFTRACE: &str = "sh -c 'while :; do :; done' & busy=$!; trap 'kill $busy' EXIT
     bpftrace -o text -e \"profile:hz:99 /pid == $busy/ { @[ustack] = count(); } interval:s:1 { exit(); }\" &&
     grep -q '^@\\[' text";
+const ERLANG: &str = "erl +JPperf map -noshell -eval 'halt().'";
 const JAVA: &str = "javac -version && java -version &&
     echo 'public class A { public static void main(String[] a) { } }' >A.java && javac A.java &&
     java -XX:StartFlightRecording=filename=a.jfr A && test -s a.jfr";

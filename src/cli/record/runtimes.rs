@@ -13,11 +13,15 @@ use crate::record::request::{Invocation, Request, Target};
 #[cfg(target_os = "linux")]
 use crate::record::sampler::Outcome;
 
-/// The option that leaves runtimes alone.
+/// The options on the names of what a runtime compiles.
 #[derive(Args, Debug, Default)]
 pub struct RuntimeArgs {
-    /// Do not ask node and Java, by NODE_OPTIONS and JAVA_TOOL_OPTIONS, to name the functions that they
-    /// compile
+    /// Ask node, Python or Erlang for the names of the functions that they compile, by NODE_OPTIONS,
+    /// PYTHONPERFSUPPORT or ERL_FLAGS. It may cost them a tenth of their time
+    #[arg(long, conflicts_with = "no_runtime_names")]
+    pub runtime_names: bool,
+
+    /// Do not ask Java for these names by JAVA_TOOL_OPTIONS, as is done by default
     #[arg(long)]
     pub no_runtime_names: bool,
 }
@@ -32,31 +36,39 @@ struct Runtime {
     /// A part of a command line or of the variable that shows that the user has asked for the like.
     asked: &'static str,
     names: &'static str,
-    /// It costs so little that nobody has to ask for it.
-    is_cheap: bool,
+    /// It costs so little, and is so safe, that nobody has to ask for it.
+    is_default: bool,
 }
 
-/// The runtimes, with the processor time that names cost a program of recursion, sorting and hash tables (medians of
-/// seven, 2026-11-25): node 20 +2%, OpenJDK 17 none. Python 3.12 calls each function through a trampoline: more than 3%
-/// of small ones.
-const RUNTIMES: [Runtime; 3] = [
+/// The runtimes. Names cost this much more processor time (medians of seven alternating pairs, 2026-11-25):
+/// - node 20: tsc of 2 s +2%, recursion, sorting and hash tables +1 to +5%, npm of 0.15 s +13 to +19%. node also leaves a
+///   log in the current folder.
+/// - OpenJDK 17: none for the map (javac of 3.5 s, and the same). PreserveFramePointer, without which callers are found on
+///   x86-64, +5%.
+/// - Python 3.12 +5%, 3.13 +4%: each function is called through a trampoline.
+/// - Erlang 25: none, but one without a compiler does not begin with this flag.
+const RUNTIMES: [Runtime; 4] = [
     Runtime {
         programs: &["node", "nodejs"],
         variable: "NODE_OPTIONS",
         words: "--perf-basic-prof",
         asked: "perf-",
         names: "JavaScript",
-        is_cheap: true,
+        is_default: false,
     },
     Runtime {
         programs: &["java"],
         variable: "JAVA_TOOL_OPTIONS",
         // One that does not know the map, before 17, goes on without.
-        words: "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:+PreserveFramePointer \
-                -XX:+DumpPerfMapAtExit",
+        words: if cfg!(target_arch = "x86_64") {
+            "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit"
+        } else {
+            "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit \
+             -XX:+PreserveFramePointer"
+        },
         asked: "DumpPerfMapAtExit",
         names: "Java",
-        is_cheap: true,
+        is_default: true,
     },
     Runtime {
         programs: &["python"],
@@ -64,7 +76,15 @@ const RUNTIMES: [Runtime; 3] = [
         words: "1",
         asked: "perf",
         names: "Python",
-        is_cheap: false,
+        is_default: false,
+    },
+    Runtime {
+        programs: &["erl"],
+        variable: "ERL_FLAGS",
+        words: "+JPperf map",
+        asked: "JPperf",
+        names: "Erlang",
+        is_default: false,
     },
 ];
 
@@ -88,20 +108,27 @@ impl RuntimeArgs {
         let Runtime { variable, words, names, .. } = runtime;
         let set = std::env::var_os(variable).unwrap_or_default();
         let arguments = invocation.arguments.iter().chain([&set]);
-        if arguments.into_iter().any(|word| word.to_string_lossy().contains(runtime.asked)) {
+        let is_number = *words == "1";
+        if arguments.into_iter().any(|word| word.to_string_lossy().contains(runtime.asked))
+            || is_number && !set.is_empty()
+        {
             return false;
         }
-        if !runtime.is_cheap {
-            if !quiet && set.is_empty() {
-                say(Record::NAME, format_args!("{variable}={words} names {names} functions, at some cost"));
-            }
-            return false;
-        }
+        let is_asked = runtime.is_default || self.runtime_names;
         if !quiet {
-            say(
-                Record::NAME,
-                format_args!("{names} functions are named by {variable}; --no-runtime-names leaves it out"),
-            );
+            let line = match (is_asked, self.runtime_names) {
+                (false, _) => {
+                    format!("--runtime-names would name {names} functions ({variable}={words}), at some cost")
+                }
+                (true, false) => {
+                    format!("{names} functions are named by {variable}; --no-runtime-names leaves it out")
+                }
+                (true, true) => format!("{names} functions are named by {variable}"),
+            };
+            say(Record::NAME, format_args!("{line}"));
+        }
+        if !is_asked {
+            return false;
         }
         let mut value = set;
         if !value.is_empty() {
@@ -113,11 +140,19 @@ impl RuntimeArgs {
     }
 }
 
-/// Removes the map that the program was asked for, once it has been read.
+/// Removes the map that the program was asked for, once it has been read, and the logs that node writes beside it.
 #[cfg(target_os = "linux")]
 pub(super) fn remove_map(request: &Request, outcome: &Outcome) {
     if let Some(pid) = outcome.pid.filter(|_| request.asks_for_names) {
         let _ = std::fs::remove_file(format!("/tmp/perf-{pid}.map"));
+        // `isolate-0x18961ec0-18440-v8.log`, one for each thread that runs scripts.
+        let end = format!("-{pid}-v8.log");
+        for file in std::fs::read_dir(".").into_iter().flatten().flatten() {
+            let name = file.file_name();
+            if name.to_str().is_some_and(|name| name.starts_with("isolate-0x") && name.ends_with(&end)) {
+                let _ = std::fs::remove_file(name);
+            }
+        }
     }
 }
 
@@ -125,14 +160,14 @@ pub(super) fn remove_map(request: &Request, outcome: &Outcome) {
 fn find(invocation: &Invocation) -> Option<&'static Runtime> {
     let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
     let file = real(on_path(&invocation.program)?);
-    // The interpreter of a script may be a link to a version, too.
-    let last = match interpreter(&file) {
-        Some(named) => on_path(named.as_os_str()).map_or(named, real),
-        None => file,
-    };
-    let name = last.file_name()?.to_str()?;
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let runtime = RUNTIMES.iter().find(|runtime| runtime.programs.contains(&plain))?;
+    // The interpreter of a script may be a link to a version, too. Erlang's own program is a script of the shell.
+    let interpreter = interpreter(&file).map(|named| on_path(named.as_os_str()).map_or(named, real));
+    let files = interpreter.iter().chain([&file]);
+    let mut names = files.filter_map(|file| file.file_name()?.to_str());
+    let (name, plain, runtime) = names.find_map(|name| {
+        let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        Some((name, plain, RUNTIMES.iter().find(|runtime| runtime.programs.contains(&plain))?))
+    })?;
     if plain == "python" {
         let (major, minor) = name[plain.len()..].split_once('.')?;
         let version = (major.parse().ok()?, minor.parse().ok()?);
@@ -175,6 +210,7 @@ mod tests {
         assert_eq!(found(&by_env), Some("JAVA_TOOL_OPTIONS"));
         assert_eq!(found(&link), Some("PYTHONPERFSUPPORT"));
         assert_eq!(found(&folder.path().join("python3.11")), None);
+        assert_eq!(found(&file("erl", "#!/bin/sh\nexec erlexec\n")), Some("ERL_FLAGS"));
         assert_eq!(found(&file("other", "#!/bin/sh\nnode x\n")), None);
     }
 
@@ -190,7 +226,8 @@ mod tests {
         let asks = RuntimeArgs::default();
         assert!(!asks.ask_program(&mut invocation, true) && invocation.environment.is_empty());
         invocation.arguments.clear();
-        assert!(!RuntimeArgs { no_runtime_names: true }.ask_program(&mut invocation, true));
+        assert!(!asks.ask_program(&mut invocation, true), "it costs too much to be asked for unasked");
+        let asks = RuntimeArgs { runtime_names: true, ..asks };
         assert!(asks.ask_program(&mut invocation, true));
         let (name, value) = &invocation.environment[0];
         assert_eq!(name, "NODE_OPTIONS");
