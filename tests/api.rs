@@ -15,6 +15,7 @@ const CORE: &[&str] = &[
     "src/limits.rs",
     "src/error.rs",
     "src/input/mod.rs",
+    "src/input/source.rs",
     "src/input/scoped.rs",
     "src/weight.rs",
     "src/collapse/options.rs",
