@@ -12,7 +12,7 @@
 //! current thread stands there twice and counts once. The format is IBM's documentation, "Java dump".
 
 use crate::collapse::kit::forest::Budget;
-use crate::collapse::kit::java_frame::java_frame;
+use crate::collapse::kit::java_frame::{dotted, java_frame};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::threads::Thread;
@@ -149,7 +149,7 @@ impl Dump {
 /// `java/util/Map.get(Map.java:12(Compiled Code))` as the JDK's tools write it: `java.util.Map.get(Map.java:12)`.
 fn as_jdk_s(frame: &[u8]) -> Vec<u8> {
     let open = memchr::memchr(b'(', frame).unwrap_or(frame.len());
-    let mut out: Vec<u8> = frame[..open].iter().map(|&b| if b == b'/' { b'.' } else { b }).collect();
+    let mut out = dotted(&frame[..open]);
     let place = frame[open..].strip_suffix(b"(Compiled Code))");
     match place {
         Some(place) => {

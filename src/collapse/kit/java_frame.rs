@@ -47,6 +47,11 @@ fn without_module(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// The name of a class as the source has it, with dots for the slashes of the virtual machine.
+pub(crate) fn dotted(class: &[u8]) -> Vec<u8> {
+    class.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,6 +21,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use crate::collapse::kit::java_frame::dotted;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::spans::{Mark, Spans};
 use crate::collapse::kit::threads::Thread;
@@ -307,7 +308,7 @@ impl MethodTrace {
             std::str::from_utf8(id).ok().and_then(|id| u32::from_str_radix(id.strip_prefix("0x")?, 16).ok());
         let Some(id) = id else { return };
         // Android's older runtime writes `java/lang/Object`.
-        let mut full: Vec<u8> = class.iter().map(|&b| if b == b'/' { b'.' } else { b }).collect();
+        let mut full = dotted(class);
         full.push(b'.');
         full.extend_from_slice(name);
         let file = rest.get(1).copied().unwrap_or_default().to_vec();

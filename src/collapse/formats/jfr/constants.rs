@@ -13,6 +13,7 @@ use std::ops::Range;
 use super::cursor::{Cursor, Text};
 use super::layout::{Datum, Layout};
 use super::metadata::{Class, Metadata};
+use crate::collapse::kit::java_frame::dotted;
 
 /// The most texts that stand for one another.
 const MOST_HOPS: usize = 4;
@@ -252,8 +253,7 @@ impl Constants {
 
     /// The name of a class, with dots.
     pub fn class_name(&self, number: u64) -> Vec<u8> {
-        let name = self.classes.get(&number).map_or(&b""[..], |name| self.text(name));
-        name.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect()
+        dotted(self.classes.get(&number).map_or(b"", |name| self.text(name)))
     }
 
     /// The name of a type of frames.
