@@ -9,14 +9,20 @@
 //! Numbers have fixed sizes, the most significant byte first. The format is that of the parser for version 0 in
 //! OpenJDK's jmc. Events and fields get the names that later versions have for them.
 
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::events::{Amount, Event, Events, JavaFrame, Origin};
 use crate::bytes::{ByteOrder, Cursor};
+use crate::collapse::kit::java_frame::dotted;
 use crate::collapse::{Options, Report, Sink};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
+use crate::limits::Meter;
 use crate::weight::Weight;
 
 /// The first bytes of a chunk, before the numbers of the version.
@@ -31,6 +37,9 @@ const STACK: u32 = 9;
 
 /// The deepest that values nest, and constants name one another.
 const DEEPEST: usize = 8;
+
+/// The structures between two looks at the limits. They take a few megabytes.
+const MANY: u32 = 1 << 16;
 
 /// The names of events in later versions, by their paths.
 const NAMES: [(&str, &str); 13] = [
@@ -59,17 +68,14 @@ pub fn is_old(head: &[u8]) -> bool {
 /// # Errors
 /// The system's, and bytes that are no chunk.
 pub fn read(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-    use std::io::Read;
     let position = Position::file(input.name().clone());
-    let mut bytes = Vec::new();
-    let mut reader = input.into_reader();
-    let read = reader.read_to_end(&mut bytes);
-    read.map_err(|e| reader.error(e))?;
+    let meter = input.meter().cloned();
+    let bytes = input.read_all()?;
     let mut events = Events::new(sink);
     let mut at = 0;
     while at < bytes.len() {
         let place = || Position { byte: Some(at as u64), ..position.clone() };
-        let Some(chunk) = Chunk::read(&bytes[at..]) else {
+        let Some(chunk) = Chunk::read(&bytes[at..], meter.as_deref()) else {
             let expected = "a chunk of version 0.9 of JFR, with the description of its events at its end";
             let error = Error::malformed(expected, &bytes[at..][..(bytes.len() - at).min(16)]).at(place());
             if at == 0 {
@@ -104,6 +110,8 @@ struct EventType {
     has_start: bool,
     has_thread: bool,
     has_stack: bool,
+    /// True if one of its fields is a stack: that of a sampled thread.
+    samples_stack: bool,
     structure: usize,
 }
 
@@ -133,11 +141,14 @@ struct Chunk<'b> {
     /// The start in nanoseconds since 1970, and in ticks.
     start: (i64, i64),
     ticks_a_second: i64,
+    /// The limits of the reading, and the number of structures that were read.
+    meter: Option<&'b Meter>,
+    read: Cell<u32>,
 }
 
 impl<'b> Chunk<'b> {
     /// Reads the types and constants of a chunk; `None` if they are not there.
-    fn read(bytes: &'b [u8]) -> Option<Chunk<'b>> {
+    fn read(bytes: &'b [u8], meter: Option<&'b Meter>) -> Option<Chunk<'b>> {
         let end = usize::try_from(ByteOrder::Big.unsigned(bytes.get(8..HEADER)?)).ok()?;
         let mut cursor = block(bytes, end)?;
         let size = cursor.rest().len() + 4;
@@ -151,6 +162,8 @@ impl<'b> Chunk<'b> {
             constants: HashMap::new(),
             start: (0, 0),
             ticks_a_second: 1_000_000_000,
+            meter,
+            read: Cell::new(0),
         };
         cursor.u32()?;
         for _ in 0..cursor.u32()? {
@@ -161,10 +174,10 @@ impl<'b> Chunk<'b> {
         chunk.start = (start.checked_mul(1_000_000)?, ticks);
         chunk.ticks_a_second = long()?.max(1);
         let mut at = usize::try_from(long()?).ok()?;
+        let mut end = chunk.end;
         while at != 0 {
-            // Each is before the one that names it.
-            let before = chunk.checkpoint(at)?;
-            at = Some(before).filter(|before| *before < at)?;
+            // Each ends before the one that names it begins: none is read twice.
+            (at, end) = (chunk.checkpoint(at, end)?, at);
         }
         for values in chunk.constants.values_mut() {
             values.sort_by_key(|(time, _)| *time);
@@ -206,9 +219,14 @@ impl<'b> Chunk<'b> {
             let (has_start, has_thread, has_stack, _) = (flag()?, flag()?, flag()?, flag()?);
             let structure = first + cursor.u32()? as usize;
             cursor.u32()?;
+            let samples_stack = self
+                .structures
+                .get(structure)
+                .is_some_and(|fields| fields.iter().any(|field| field.content == STACK && field.kind == 8));
             let known = NAMES.iter().find(|(old, _)| *old == path);
             let name = known.map_or_else(|| path.replace('/', "."), |(_, name)| (*name).to_owned());
-            self.events.insert(id, EventType { name, has_start, has_thread, has_stack, structure });
+            let kind = EventType { name, has_start, has_thread, has_stack, samples_stack, structure };
+            self.events.insert(id, kind);
         }
         for _ in 0..cursor.u32()? {
             let id = cursor.u32()?;
@@ -220,9 +238,9 @@ impl<'b> Chunk<'b> {
         Some(())
     }
 
-    /// Reads a checkpoint, and returns the offset of the one before.
-    fn checkpoint(&mut self, at: usize) -> Option<usize> {
-        let mut cursor = block(self.bytes, at)?;
+    /// Reads a checkpoint that begins at `at` and ends by `end`, and returns the offset of the one before.
+    fn checkpoint(&mut self, at: usize, end: usize) -> Option<usize> {
+        let mut cursor = block(self.bytes.get(..end)?, at)?;
         cursor.u32()?;
         let time = cursor.u64()? as i64;
         let before = usize::try_from(cursor.u64()?).ok()?;
@@ -265,15 +283,10 @@ impl<'b> Chunk<'b> {
             13 | 15 => {
                 let mut items = Vec::new();
                 for _ in 0..cursor.u32()? {
-                    let before = cursor.rest().len();
                     items.push(match field.kind {
                         13 => self.plain(u8::try_from(field.structure).ok()?, cursor)?,
                         _ => self.structure(field.structure, cursor, depth + 1)?,
                     });
-                    // What takes no bytes could be as many as the count says.
-                    if cursor.rest().len() == before {
-                        break;
-                    }
                 }
                 Some(Value::List(items.into()))
             }
@@ -287,8 +300,15 @@ impl<'b> Chunk<'b> {
         }
     }
 
+    /// Reads a structure. One without fields takes no bytes, and could be there any number of times: there is none.
     fn structure(&self, structure: usize, cursor: &mut Cursor, depth: usize) -> Option<Value> {
-        let fields = self.structures.get(structure).filter(|_| depth <= DEEPEST)?;
+        let fields =
+            self.structures.get(structure).filter(|fields| depth <= DEEPEST && !fields.is_empty())?;
+        self.read.set(self.read.get().wrapping_add(1));
+        if self.read.get().is_multiple_of(MANY) {
+            // The reading ends with the limit that is reached.
+            self.meter.map_or(Ok(()), Meter::check).ok()?;
+        }
         let values: Option<Vec<Value>> =
             fields.iter().map(|field| self.value(field, cursor, depth)).collect();
         Some(Value::Struct(structure, values?.into()))
@@ -300,7 +320,7 @@ impl<'b> Chunk<'b> {
         for _ in 0..DEEPEST {
             let Value::Key(content, key) = value else { return Some(value) };
             let values = self.constants.get(&(content, key))?;
-            let known = values.iter().find(|(until, _)| *until >= time).or(values.last())?;
+            let known = values.get(values.partition_point(|(until, _)| *until < time)).or(values.last())?;
             value = known.1.clone();
         }
         None
@@ -358,8 +378,7 @@ impl<'b> Chunk<'b> {
     ) -> Option<Option<Event>> {
         let Some(kind) = self.events.get(&cursor.u32()?) else { return Some(None) };
         let fields = self.structures.get(kind.structure)?;
-        let samples_stack = fields.iter().any(|field| field.content == STACK && field.kind == 8);
-        if !(kind.has_stack || samples_stack) {
+        if !(kind.has_stack || kind.samples_stack) {
             return Some(None);
         }
         let end = cursor.u64()? as i64;
@@ -433,7 +452,7 @@ impl<'b> Chunk<'b> {
     }
 }
 
-/// What stands behind the size at an offset; `None` if there is not as much.
+/// The content of a block, whose size is at an offset; `None` if the bytes end before it does.
 fn block(bytes: &[u8], at: usize) -> Option<Cursor<'_>> {
     let size = ByteOrder::Big.unsigned(bytes.get(at..at.checked_add(4)?)?) as usize;
     let end = at.checked_add(size)?;
@@ -442,143 +461,5 @@ fn block(bytes: &[u8], at: usize) -> Option<Cursor<'_>> {
 
 /// A text behind its length of two bytes.
 fn text(cursor: &mut Cursor) -> Option<String> {
-    let len = cursor.u16()?;
-    Some(String::from_utf8_lossy(cursor.take(len.into())?).into_owned())
-}
-
-/// The name of a class with dots.
-fn dotted(name: &[u8]) -> Vec<u8> {
-    name.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::collapse::formats::jfr::Jfr;
-    use crate::collapse::tests::{collapse_bytes, fold};
-    use crate::collapse::{Options, ValueSelection};
-
-    fn int(number: u32) -> Vec<u8> {
-        number.to_be_bytes().to_vec()
-    }
-
-    fn long(number: u64) -> Vec<u8> {
-        number.to_be_bytes().to_vec()
-    }
-
-    fn text(text: &str) -> Vec<u8> {
-        [&(text.len() as u16).to_be_bytes()[..], text.as_bytes()].concat()
-    }
-
-    /// Bytes behind their size.
-    fn sized(parts: &[Vec<u8>]) -> Vec<u8> {
-        let body = parts.concat();
-        [int(body.len() as u32 + 4), body].concat()
-    }
-
-    /// A count and as many items.
-    fn list(items: &[Vec<u8>]) -> Vec<u8> {
-        [int(items.len() as u32), items.concat()].concat()
-    }
-
-    /// A field: its name, type, type of constants and structure.
-    fn field(id: &str, kind: u8, content: u32, structure: u32) -> Vec<u8> {
-        [text(id), text(""), text(""), vec![0, kind], int(content), int(structure), int(0)].concat()
-    }
-
-    /// A recording with the structures of async-profiler 1: two samples of `main;a.Shop.work`, a wait and a text.
-    fn recording() -> Vec<u8> {
-        let structures = list(&[
-            list(&[field("utf8", 11, 0, 0)]),
-            list(&[field("name", 11, 0, 0)]),
-            list(&[field("name", 8, 31, 0)]),
-            list(&[field("class", 8, 10, 0), field("name", 8, 31, 0)]),
-            list(&[field("method", 8, 32, 0), field("line", 5, 0, 0)]),
-            list(&[field("truncated", 0, 0, 0), field("frames", 15, 0, 4)]),
-            list(&[field("sampledThread", 6, 7, 0), field("stackTrace", 8, 9, 0)]),
-            list(&[field("klass", 8, 10, 0)]),
-        ]);
-        let kind = |id: u32, path: &str, flags: [u8; 4], structure: u32| {
-            [int(id), text(""), text(""), text(path), flags.to_vec(), int(structure), int(0)].concat()
-        };
-        let content = |id: u32, name: &str, kind: u8, at: u32| {
-            [int(id), text(name), text(""), vec![kind], int(at)].concat()
-        };
-        let producer = [
-            int(1),
-            text("JVM"),
-            text(""),
-            text("http://www.oracle.com/hotspot/jvm/"),
-            list(&[]),
-            structures,
-            list(&[
-                kind(20, "vm/prof/execution_sample", [0, 0, 0, 1], 6),
-                kind(21, "java/thread_park", [1, 1, 1, 0], 7),
-                kind(22, "os/memory", [0, 0, 0, 1], 7),
-            ]),
-            list(&[
-                content(31, "UTFConstant", 8, 0),
-                content(7, "Thread", 6, 1),
-                content(10, "Class", 8, 2),
-                content(32, "Method", 8, 3),
-                content(9, "StackTrace", 8, 5),
-            ]),
-        ]
-        .concat();
-        let sample = |thread: u32| sized(&[int(20), long(2_000), int(thread), long(5)]);
-        let park = sized(&[int(21), long(3_000), long(1_500), int(77), long(5), long(1)]);
-        let other = sized(&[int(22), long(3_000), long(1)]);
-        let events = [sample(77), sample(78), park, other].concat();
-        let pool = |content: u32, items: &[Vec<u8>]| [int(content), list(items)].concat();
-        let symbol = |key: u64, name: &str| [long(key), text(name)].concat();
-        let frame = |method: u64, line: u32| [long(method), int(line)].concat();
-        let checkpoint = sized(&[
-            int(1),
-            long(9_000),
-            long(0),
-            pool(31, &[symbol(1, "a/Shop"), symbol(2, "work"), symbol(3, "main")]),
-            pool(7, &[[int(77), text("worker")].concat()]),
-            pool(10, &[[long(1), long(1)].concat()]),
-            pool(32, &[[long(1), long(1), long(2)].concat(), [long(2), long(1), long(3)].concat()]),
-            pool(9, &[[long(5), vec![0], list(&[frame(1, 12), frame(2, 7)])].concat()]),
-        ]);
-        let (at, end) = (16 + events.len(), 16 + events.len() + checkpoint.len());
-        let description = sized(&[
-            int(0),
-            list(&[producer]),
-            long(1_000),
-            long(2_000),
-            long(1_000),
-            long(1_000_000),
-            long(at as u64),
-        ]);
-        let header = [b"FLR\0\0\0\0\x09".to_vec(), long(end as u64)].concat();
-        [header, events, checkpoint, description].concat()
-    }
-
-    #[test]
-    fn samples_and_waits_have_the_names_of_later_versions() {
-        let bytes = recording();
-        assert_eq!(fold(&Jfr, &bytes, &Options::default()), "a.Shop.main;a.Shop.work 2\n");
-        let wait = ValueSelection::Named(vec![b"jdk.ThreadPark.duration".to_vec()]);
-        let wait = Options { values: wait, tid: true, srcline: true, ..Options::default() };
-        assert_eq!(fold(&Jfr, &bytes, &wait), "worker-?/77;a.Shop.main:7;a.Shop.work:12 1500000\n");
-        // A recording is chunks one after the other.
-        assert_eq!(
-            fold(&Jfr, [&bytes[..], &bytes].concat(), &Options::default()),
-            "a.Shop.main;a.Shop.work 4\n"
-        );
-    }
-
-    #[test]
-    fn damage_is_said_and_takes_little_time() {
-        let bytes = recording();
-        for end in 0..bytes.len() {
-            assert!(collapse_bytes(&Jfr, &bytes[..end], &Options::default()).is_err() || end == 0, "{end}");
-        }
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0x81;
-            let _ = collapse_bytes(&Jfr, damaged, &Options::default());
-        }
-    }
+    Some(String::from_utf8_lossy(cursor.u16_counted()?).into_owned())
 }
