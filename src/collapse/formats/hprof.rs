@@ -25,7 +25,7 @@ use std::collections::HashMap;
 
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
-use crate::collapse::kit::text::Text;
+use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
@@ -69,11 +69,11 @@ impl Collapser for Hprof {
         Text::new(input).for_each(report, |line| {
             Ok(match &mut profile.section {
                 Section::Trace(frames) if line.starts_with(b"\t") || line.starts_with(b"  ") => {
-                    // `<empty>` has no place.
-                    if line.ends_with(b")") {
+                    let has_place = line.ends_with(b")");
+                    if has_place {
                         frames.push(java_frame(line, reading, &mut names, sink));
                     }
-                    true
+                    has_place || line.trim_ascii() == b"<empty>"
                 }
                 Section::Samples | Section::Sites if line.ends_with(b" END") => {
                     profile.begin(Section::None);
@@ -130,13 +130,11 @@ impl Profile {
     /// Reads a line between the tables and traces, most of which tell of threads.
     fn heading(&mut self, line: &[u8]) -> bool {
         let total = |line: &[u8]| {
-            let at = memchr::memmem::find(line, b"(total = ")? + b"(total = ".len();
-            let digits = line[at..].iter().take_while(|b| b.is_ascii_digit()).count();
-            Weight::parse(&line[at..at + digits])
+            let (_, total) = split_first(line, b"(total = ")?;
+            Weight::parse(split_digits(total).0)
         };
         if let Some(number) = line.strip_prefix(b"TRACE ") {
-            let digits = number.iter().take_while(|b| b.is_ascii_digit()).count();
-            let Some(number) = number::parse(&number[..digits]) else { return false };
+            let Some(number) = number::parse(split_digits(number).0) else { return false };
             self.begin(Section::Trace(Vec::new()));
             self.number = number;
         } else if line.starts_with(b"CPU SAMPLES BEGIN") {
@@ -239,6 +237,9 @@ mod tests {
         let (_, report) =
             collapse_bytes(&Hprof, text.replace("total = 9", "total = 10"), &Options::default()).unwrap();
         assert!(report.notes[0].contains("add up to 9, the file says 10"), "{:?}", report.notes);
+        let damaged = text.replace("(Main.java:7)", "(Main");
+        let (_, report) = collapse_bytes(&Hprof, damaged, &Options::default()).unwrap();
+        assert_eq!(report.not_understood.count, 1);
     }
 
     #[test]
