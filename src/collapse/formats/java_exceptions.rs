@@ -34,6 +34,9 @@ const INFO: FormatInfo = FormatInfo {
     unit: "exceptions",
 };
 
+/// The endings of the names of exceptions. A word that is no more than one of them is prose: `Error: a.B`.
+const ENDINGS: [&[u8]; 3] = [b"Exception", b"Error", b"Throwable"];
+
 /// Collapses the exceptions of a log.
 pub struct JavaExceptions;
 
@@ -126,13 +129,15 @@ fn more(line: &[u8]) -> Option<usize> {
 }
 
 /// The exception's class: of `Exception in thread "main" a.B: text`, `Caused by: a.B: text`, and
-/// `12:00 ERROR a.B: text` the dotted word before the text.
+/// `12:00 ERROR a.B: text` the dotted word before the text. One outside of packages is known by its ending.
 fn class(line: &[u8]) -> Option<&[u8]> {
+    let is_named_one =
+        |word: &[u8]| ENDINGS.iter().any(|end| word.len() > end.len() && word.ends_with(end));
     let is_class = |word: &&[u8]| {
         let last = word.rsplit(|&b| b == b'.').next().unwrap_or_default();
-        word.contains(&b'.')
-            && last.first().is_some_and(u8::is_ascii_uppercase)
+        last.first().is_some_and(u8::is_ascii_uppercase)
             && word.iter().all(|b| b.is_ascii_alphanumeric() || b"._$".contains(b))
+            && (word.contains(&b'.') || is_named_one(word))
     };
     let words = line.split(|&b| b == b' ' || b == b'\t');
     words.map(|word| word.strip_suffix(b":").unwrap_or(word)).find(is_class)
@@ -148,6 +153,13 @@ mod tests {
     fn frames_of_the_trace_above_are_counted_once() {
         let text = "a.B: x\n\tat m.f(F:1)\n\tat m.g(F:2)\nCaused by: a.C\n\tat m.h(F:3)\n\t... 1 more\n\t... 1 more\n";
         assert_eq!(fold(&JavaExceptions, text, &Options::default()), "m.g;m.f;a.B 1\nm.g;m.h;a.C 1\n");
+    }
+
+    #[test]
+    fn classes_outside_of_packages_are_known_by_their_ending() {
+        let trace = |first: &str| fold(&JavaExceptions, format!("{first}\n\tat m.f(F:1)\n"), &Options::default());
+        assert_eq!(trace("Shop$OrderException: see a.Other"), "m.f;Shop$OrderException 1\n");
+        assert_eq!(trace("Error: a.B"), "m.f;a.B 1\n");
     }
 
     #[test]
