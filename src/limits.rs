@@ -15,10 +15,9 @@
 //! ```
 //!
 //! # Memory
-//! What is counted: the table of stacks, single samples, and inputs that are held whole. On Linux the memory of
-//! the process is looked at besides (`RssAnon`), which includes what a format's reader holds: the limit is the
-//! number of bytes by which it may have grown since the reading began. Readings that run at the same time share
-//! that growth.
+//! The table of stacks, single samples, and inputs that are held whole count. On Linux the memory of the process
+//! (`RssAnon`) is limited besides, which includes what a format's reader holds: it may grow by that number of bytes
+//! from the beginning of the reading on. Readings that run at the same time share that growth.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -40,7 +39,7 @@ pub use crate::error::Limit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The bytes of one input, decompressed; of all files together in an archive.
+    /// The bytes of one input, decompressed; in an archive, of all its files together.
     pub bytes: Option<u64>,
     /// The different stacks.
     pub stacks: Option<u64>,
@@ -55,7 +54,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Limits that fit a machine with 4 GB of memory: 2 GiB of it, inputs of 64 GiB, stacks of 100,000 frames.
+    /// Limits that fit a machine with 4 GB of memory: 2 GiB of it, inputs of 64 GiB, stacks of 1,048,576 frames.
     fn default() -> Self {
         Limits { bytes: Some(64 << 30), depth: Some(1 << 20), memory: Some(2 << 30), ..Limits::NONE }
     }

@@ -84,6 +84,30 @@ fn every_format_keeps_to_every_limit() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+#[test]
+fn the_documentation_has_the_limits() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("docs/library.md")).unwrap();
+    let (default, upload) = (Limits::default(), Limits::upload());
+    let shown = |limit: Option<u64>| match limit {
+        None => "none".to_owned(),
+        Some(bytes) if bytes % (1 << 30) == 0 => format!("{} GiB", bytes >> 30),
+        Some(bytes) if bytes % (512 << 20) == 0 => format!("{} MiB", bytes >> 20),
+        Some(number) => fg_tools::profile::units::grouped(number.into()),
+    };
+    for (name, of) in [
+        ("bytes", (|limits| limits.bytes) as fn(Limits) -> Option<u64>),
+        ("stacks", |limits| limits.stacks),
+        ("frames", |limits| limits.frames),
+        ("depth", |limits| limits.depth),
+        ("memory", |limits| limits.memory),
+    ] {
+        let row = text.lines().find(|line| line.starts_with(&format!("| `{name}`"))).unwrap();
+        let cells = format!("| {} | {} |", shown(of(default)), shown(of(upload)));
+        assert!(row.ends_with(&cells), "{row} is not {cells}");
+    }
+}
+
 /// `a 1`, compressed by xz; several such streams one after the other are one file.
 const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x03\x61\x20\x31\x0a\x00\x1f\xe3\x29\xfb\x8a\xe3\xf5\xdc\x00\x01\x1c\x04\x6f\x2c\x9c\xc1\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
 
