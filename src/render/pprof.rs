@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use flate2::{Compression, write::GzEncoder};
 
 use super::exchange::encoding::{bytes, number_field};
-use super::exchange::facts::{FRAMES_COMMENT, comments, in_smallest, nanos, value_type};
+use super::exchange::facts::{FRAMES_COMMENT, as_written, comments, nanos, value_type};
 use super::exchange::pprof::field;
 use super::exchange::{self, Tables};
 use super::format::takes;
@@ -25,7 +25,7 @@ use super::{Format, Settings};
 use crate::bytes::push_varint;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Interner, Known, Visitor, WalkSummary, Weights};
-use crate::profile::{Facts, Profile};
+use crate::profile::Profile;
 use crate::weight::Weight;
 
 /// The format.
@@ -86,12 +86,6 @@ impl<'a> Pprof<'a> {
         Ok(())
     }
 
-    /// The facts in the unit that is written, and the number of those in theirs.
-    fn scaled(&self, facts: &Facts) -> Result<(Facts, Weight)> {
-        let smallest = if self.settings.is_scaled() { None } else { in_smallest(facts)? };
-        Ok(smallest.unwrap_or_else(|| (facts.clone(), Weight::ONE)))
-    }
-
     fn text(&mut self, text: &str) -> u64 {
         let known = self.texts.iter().position(|known| known == text);
         known.unwrap_or_else(|| {
@@ -131,7 +125,7 @@ impl Visitor for Pprof<'_> {
         // The first text has to be empty.
         self.text("");
         self.text(FRAMES_COMMENT);
-        let (facts, factor) = self.scaled(known.facts)?;
+        let (facts, factor) = as_written(known.facts.clone(), self.settings.is_scaled())?;
         self.factor = factor;
         let (kind, unit) = value_type(&facts);
         let kinds = if known.columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
@@ -208,7 +202,7 @@ impl Writer for Pprof<'_> {
             return Ok(Finished::default());
         }
         let path = std::mem::take(&mut self.path);
-        let (facts, _) = self.scaled(&summary.facts)?;
+        let (facts, _) = as_written(summary.facts.clone(), self.settings.is_scaled())?;
         let comments: Vec<u64> = [FRAMES_COMMENT.to_owned()]
             .into_iter()
             .chain(comments(&facts))

@@ -20,18 +20,19 @@ pub(in crate::render) fn comments(facts: &Facts) -> impl Iterator<Item = String>
     )
 }
 
-/// The facts in the smallest unit of their kind, and the number of those in theirs: seconds become nanoseconds, so
-/// that fractions of them are kept. `None` for units that have no smaller one.
+/// The facts in the unit that is written, and the number of those in theirs: the smallest of its kind, so that
+/// fractions of a second become whole nanoseconds, but for a unit that the user has chosen.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Overflow`].
-pub(in crate::render) fn in_smallest(facts: &Facts) -> Result<Option<(Facts, Weight)>> {
-    let smallest = facts.unit.as_deref().and_then(units::in_smallest);
-    let Some((unit, factor)) = smallest.filter(|(_, factor)| *factor != Weight::ONE) else { return Ok(None) };
-    let mut facts = facts.clone();
+pub(in crate::render) fn as_written(mut facts: Facts, is_chosen: bool) -> Result<(Facts, Weight)> {
+    let smallest = facts.unit.as_deref().filter(|_| !is_chosen).and_then(units::in_smallest);
+    let Some((unit, factor)) = smallest.filter(|(_, factor)| *factor != Weight::ONE) else {
+        return Ok((facts, Weight::ONE));
+    };
     facts.unit = Some(unit.to_owned());
     facts.period = facts.period.map(|period| period.checked_mul(factor)).transpose()?;
-    Ok(Some((facts, factor)))
+    Ok((facts, factor))
 }
 
 /// The name of a type of value and its unit, as other writers of the format have them: the name is

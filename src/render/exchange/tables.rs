@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::facts::{FRAMES_COMMENT, comments, in_smallest, nanos, value_type};
+use super::facts::{FRAMES_COMMENT, as_written, comments, nanos, value_type};
 use super::rounding::Rounding;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, FrameId, Interner, Place, StackTable, WalkSummary, Weights};
@@ -139,10 +139,7 @@ impl Tables {
     /// [`crate::ErrorKind::Setting`] for a weight that is not whole.
     pub fn of_names(known: &NamedStacks<'_>) -> Result<Tables> {
         let NamedStacks { names, stacks, columns, summary, private, is_scaled } = *known;
-        let (facts, factor) = match is_scaled {
-            true => (summary.facts.clone(), Weight::ONE),
-            false => in_smallest(&summary.facts)?.unwrap_or_else(|| (summary.facts.clone(), Weight::ONE)),
-        };
+        let (facts, factor) = as_written(summary.facts.clone(), is_scaled)?;
         let mut tables = Tables::default();
         tables.texts.key(b"");
         tables.producer = facts.producer.clone().unwrap_or_default();
@@ -334,7 +331,7 @@ impl Filler<'_> {
     /// Stacks and their weights, of a recording that has no samples of this kind.
     fn fill_stacks(&mut self, profile: &Profile) -> Result<()> {
         let facts = if self.private { profile.facts().private() } else { profile.facts().clone() };
-        let (facts, factor) = in_smallest(&facts)?.unwrap_or((facts, Weight::ONE));
+        let (facts, factor) = as_written(facts, false)?;
         self.tables.state(&facts, Columns::One);
         let labels = self.labels(&[]);
         let ranks = self.table.ranks();
