@@ -12,14 +12,14 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "gprof2dot-json",
-    producer: "whoever writes JSON for gprof2dot, such as memtrail",
+    producer: "programs that write JSON for gprof2dot, such as memtrail",
     tested: Tested::ByDescription("the schema of gprof2dot 2025.4"),
     values: "the costs by their descriptions, the first one by default",
     unit: "as the file says",
@@ -86,11 +86,8 @@ impl Collapser for Gprof2dotJson {
         for (chain, costs) in events {
             stack.clear();
             for number in chain.iter().rev() {
-                let Some(frame) = functions.get(*number) else {
-                    let expected = format!("the number of one of {} functions", functions.len());
-                    return Err(Error::malformed(expected, number.to_string().as_bytes()).at(json.place()));
-                };
-                stack.push(*frame);
+                let frame = functions.get(*number);
+                stack.push(*frame.ok_or_else(|| json.no_entry("functions", *number, functions.len()))?);
             }
             if stack.is_empty() {
                 stack.push(sink.frame(NO_STACK));
@@ -166,6 +163,6 @@ mod tests {
     fn functions_that_are_not_there_are_an_error() {
         let text = TEXT.replace("[2,1,0]", "[3,1,0]");
         let error = collapse_bytes(&Gprof2dotJson, text, &Options::default()).unwrap_err().to_string();
-        assert!(error.contains("one of 3 functions, found \"3\""), "{error}");
+        assert!(error.contains("one of the 3 functions, found \"3\""), "{error}");
     }
 }

@@ -23,7 +23,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "safari",
     producer: "Safari's Web Inspector: Timelines, Export",
-    tested: Tested::ByDescription("as speedscope 1.25 reads it"),
+    tested: Tested::ByDescription("WebKit's timelines, as speedscope 1.25 reads them"),
     values: "time",
     unit: "s",
 };

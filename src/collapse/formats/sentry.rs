@@ -27,7 +27,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "sentry",
     producer: "Sentry's SDKs: profiles in the sample format",
-    tested: Tested::ByDescription("versions 1 and 2 by their documentation"),
+    tested: Tested::ByDescription("versions 1 and 2 of the format by their documentation"),
     values: "samples",
     unit: "samples",
 };

@@ -32,7 +32,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "simpleperf",
     producer: "simpleperf report-sample --protobuf --show-callchain",
-    tested: Tested::ByDescription("by its source, NDK r27"),
+    tested: Tested::ByDescription("simpleperf by its source, NDK r27"),
     values: "the recording's events",
     unit: "ns for clocks, else the event",
 };

@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "systemtap",
     producer: "SystemTap's print_stack and print_ubacktrace, a count below",
-    tested: Tested::ByDescription("by its documentation only"),
+    tested: Tested::ByDescription("SystemTap's tapset reference"),
     values: "-",
     // The unit is up to the script.
     unit: "-",
