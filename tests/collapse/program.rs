@@ -38,6 +38,23 @@ fn several_files_are_one_profile_whatever_they_are() {
 }
 
 #[test]
+fn formats_without_a_recording_say_so_once() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let hprof = root.join("hprof/samples/input.hprof.txt").display().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        fs::copy(&hprof, folder.path().join(name)).unwrap();
+    }
+    let folder = folder.path().display().to_string();
+    for inputs in [&[&hprof[..]][..], &[&hprof, &hprof, &hprof], &["-r", &folder]] {
+        let out = run(inputs, b"");
+        assert!(out.status.success(), "{out:?}");
+        assert_eq!(text(&out.stderr).matches("is read by its description alone").count(), 1, "{out:?}");
+        assert_eq!(text(&run(&[&["-q"], inputs].concat(), b"").stderr), "");
+    }
+}
+
+#[test]
 fn errors_are_one_line_and_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.perf").display().to_string();
