@@ -216,7 +216,7 @@ fn collapse_within(
     Ok(report)
 }
 
-/// The options of a reading of so many inputs.
+/// The options of a reading of `inputs` inputs.
 fn one_of(inputs: usize, options: &Options) -> Cow<'_, Options> {
     if inputs < 2 || options.values != ValueSelection::All || options.always_rooted {
         return Cow::Borrowed(options);

@@ -82,7 +82,7 @@ impl Options {
         self
     }
 
-    /// Uses so many threads; 0 is as many as there are processors.
+    /// Uses `threads` threads; 0 means one for each processor.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -185,7 +185,7 @@ impl Deref for Reading<'_> {
 pub struct Listener(Arc<dyn Fn(Progress) + Send + Sync>);
 
 impl Listener {
-    /// A listener that calls a function, on whatever thread has come on.
+    /// A listener that calls a function, on whichever thread has made the progress.
     pub fn new(listen: impl Fn(Progress) + Send + Sync + 'static) -> Listener {
         Listener(Arc::new(listen))
     }

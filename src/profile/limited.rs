@@ -20,9 +20,9 @@ const NAME: usize = 16;
 pub(crate) struct Limited<T> {
     target: T,
     meter: Arc<Meter>,
-    /// Frames that came since the last look.
+    /// The frames since the last look.
     since: usize,
-    /// What the sink held then.
+    /// The contents of the sink at the last look.
     held: Held,
 }
 
@@ -57,7 +57,7 @@ impl<T: Target> Limited<T> {
         Limited { target, meter, since: 0, held: Held::default() }
     }
 
-    /// Counts frames that came.
+    /// Counts frames, and looks at the sink once there are enough of them.
     #[inline]
     fn count(&mut self, frames: usize) -> Result<()> {
         self.since += frames;

@@ -386,7 +386,7 @@ fn a_folder_is_written_in_formats_of_exchange() {
 mod store {
     use super::*;
 
-    /// What was said of a run that adds to the store `data`, and its status.
+    /// The exit status of a run that adds to the store `data`, and its messages.
     fn add(folder: &Path, more: &[&str]) -> (Option<i32>, String) {
         let pattern = ["in", "--store", "data", "--path-pattern", "{service}/{host}/*"];
         let out = run(folder, &[&pattern, more].concat());

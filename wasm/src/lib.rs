@@ -23,7 +23,7 @@ pub struct Answer {
     len: usize,
 }
 
-/// Makes room for a recording of so many bytes.
+/// Makes room for a recording of `len` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn fg_take(len: usize) -> *mut u8 {
     Box::into_raw(vec![0u8; len].into_boxed_slice()).cast()

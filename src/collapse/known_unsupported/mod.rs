@@ -32,7 +32,7 @@ enum Sign {
     Magic(&'static [&'static [u8]]),
     /// It begins with one of these.
     Starts(&'static [&'static [u8]]),
-    /// One of these stands among so many first bytes.
+    /// One of these stands among the first bytes, of which this is the number.
     Shows(usize, &'static [&'static [u8]]),
     /// One of these stands in all that is looked at.
     Holds(&'static [&'static [u8]]),

@@ -97,8 +97,8 @@ impl Guess {
         Ok(few.map(|few| Guess { total: few.total(size), line: few.bytes / few.weights.len().max(1) as u64 }))
     }
 
-    /// What seems to be heavy, after a look at as many lines as that takes; `None` if that is a large part of
-    /// them, or a weight is no whole number.
+    /// The stacks that seem heavy, after a look at as many lines as that takes; `None` if that is a large part of
+    /// them, or a weight is not a whole number.
     pub(super) fn heavy(
         &self,
         file: &File,

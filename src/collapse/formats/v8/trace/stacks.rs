@@ -203,7 +203,7 @@ impl Events {
         Ok(())
     }
 
-    /// What was launched or allocated while a span lasted.
+    /// Adds the work that a span launched, or the allocation of a moment.
     fn take_extras(
         &mut self,
         extras: &mut Vec<Extra>,
@@ -231,7 +231,7 @@ impl Events {
         Ok(())
     }
 
-    /// The stacks of what was launched and allocated by a thread, whose first frame is `start`.
+    /// Adds the stacks of the work and the allocations of a thread, whose first frame is `start`.
     fn extra_stacks(
         &self,
         extras: &[Extra],
