@@ -3,6 +3,7 @@
 //! `case.toml` holds the command that made the recording, the tool's version, the total that the
 //! producer itself reports, and the arguments and input if they are not the plain ones. `whole =
 //! true` is for documents: repeated, or with other line ends, they are no longer the same format.
+//! `made = true` says that the tool did not write the file: it was made after a description.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,7 +13,7 @@ use std::process::Command;
 use clap::Parser;
 use fg_tools::Weight;
 use fg_tools::cli::collapse::Collapse;
-use fg_tools::collapse::{Options, registry};
+use fg_tools::collapse::{Options, Tested, registry};
 use fg_tools::input::Source;
 use fg_tools::reading::{self, ReadOptions};
 
@@ -28,6 +29,8 @@ pub struct Case {
     pub options: Options,
     args: Vec<String>,
     whole: bool,
+    /// True if the file was made after a description, and is no recording.
+    is_made: bool,
     /// The format, where its arguments name one: it is not to be detected.
     pub named: Option<String>,
 }
@@ -77,6 +80,7 @@ pub fn cases() -> Vec<Case> {
                 options: Options::from(arguments.options),
                 args,
                 whole: value("whole").as_deref() == Some("true"),
+                is_made: value("made").as_deref() == Some("true"),
                 named: arguments.input_format,
             });
         }
@@ -274,6 +278,18 @@ fn every_format_has_a_case() {
     // Recordings of perf depend on the files they name; tests/perf_data brings these along.
     for format in registry::FORMATS.iter().filter(|format| format.name() != "perf-data") {
         assert!(cases.iter().any(|case| case.format == format.name()), "{} has no fixture", format.name());
+    }
+}
+
+#[test]
+fn a_format_is_known_from_recordings_if_a_case_is_one() {
+    let cases = cases();
+    for format in registry::FORMATS.iter() {
+        let mut cases = cases.iter().filter(|case| case.format == format.name()).peekable();
+        if cases.peek().is_some() {
+            let is_seen = matches!(format.info().tested, Tested::Seen(_));
+            assert_eq!(is_seen, cases.any(|case| !case.is_made), "{}", format.name());
+        }
     }
 }
 

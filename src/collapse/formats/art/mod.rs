@@ -39,7 +39,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "art",
     producer: "Android's method traces: Debug.startMethodTracing, am profile, Android Studio; .trace",
-    tested: Tested::ByDescription("versions 1 to 3, by what other readers say"),
+    tested: Tested::ByDescription("versions 1 to 3 of the format, as other readers describe them"),
     values: "wall, cpu, whichever clocks there are",
     unit: "us, us",
 };

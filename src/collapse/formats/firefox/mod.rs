@@ -48,7 +48,9 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "firefox",
     producer: "samply, the Firefox Profiler, the performance tool of Firefox to 63, perf script gecko, Vernier of Ruby",
-    tested: Tested::Seen("samply 0.13, Firefox 153; the performance tool of Firefox 59 to 63 by its source"),
+    tested: Tested::Seen(
+        "samply 0.13, Firefox 153; the performance tool of Firefox 59 to 63 and Vernier by their sources",
+    ),
     values: "samples, cpu if it was measured; or size, of allocations",
     unit: "samples or ms, us; bytes",
 };

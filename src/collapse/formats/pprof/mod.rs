@@ -22,7 +22,7 @@ use crate::input::Input;
 const INFO: FormatInfo = FormatInfo {
     name: "pprof",
     producer: "Go, austin2pprof, any writer of profile.proto",
-    tested: Tested::Seen("Go 1.19, austin2pprof 2.4"),
+    tested: Tested::Seen("Go 1.19, austin2pprof 2.4, @datadog/pprof 5.20"),
     values: "the profile's sample types",
     unit: "the sample type's",
 };

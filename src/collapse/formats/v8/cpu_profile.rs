@@ -33,7 +33,7 @@ use crate::input::Input;
 const INFO: FormatInfo = FormatInfo {
     name: "cpuprofile",
     producer: "node, deno and bun --cpu-prof, Chrome DevTools: V8 .cpuprofile",
-    tested: Tested::Seen("Node 20, 26, Deno 2.9, Bun 1.4"),
+    tested: Tested::Seen("Node 20, 26, Deno 2.9, Bun 1.4; v8-profiler 5 by its types"),
     values: "time",
     unit: "us",
 };
