@@ -50,13 +50,15 @@ fn decode_rust_escapes(symbol: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// `Lorg/Class;.call` is `org/Class;.call`: the `L` and the `;` stand around a class in a
-/// signature of the Java virtual machine.
+/// signature of the Java virtual machine. A name that was cut has no `;`: its package tells it.
 fn without_java_class_marker(symbol: &[u8]) -> &[u8] {
-    let class = symbol.strip_prefix(b"L").and_then(|rest| rest.split(|&b| b == b';').next());
-    match class {
-        Some(class) if class.len() + 1 < symbol.len() && class.contains(&b'/') => &symbol[1..],
-        _ => symbol,
-    }
+    const PACKAGES: [&[u8]; 9] =
+        [b"com/", b"io/", b"java/", b"javax/", b"jdk/", b"kotlin/", b"net/", b"org/", b"sun/"];
+    let Some(rest) = symbol.strip_prefix(b"L") else { return symbol };
+    let class = rest.split(|&b| b == b';').next().unwrap_or(rest);
+    let is_class = class.len() < rest.len() && class.contains(&b'/');
+    let is_cut = PACKAGES.iter().any(|package| rest.starts_with(package));
+    if is_class || is_cut { rest } else { symbol }
 }
 
 /// Cuts the argument list, and what follows it, off the name of a C++ or Java function. Names of other
@@ -118,6 +120,7 @@ fn is_signature(before: &[u8], rest: &[u8], is_operator: bool) -> bool {
         None => (&rest[1..], &b""[..]),
     };
     is_java_descriptor(arguments, behind)
+        || (is_java_method(before) && is_cut_java_descriptor(&rest[1..]))
         || (is_function(before, is_operator) && are_types(arguments) && are_qualifiers(behind))
 }
 
@@ -210,23 +213,45 @@ fn are_qualifiers(mut behind: &[u8]) -> bool {
 
 /// Recognises the arguments and the result of a method as the Java virtual machine writes them:
 /// `(Ljava/lang/String;[I)V`.
-fn is_java_descriptor(mut arguments: &[u8], result: &[u8]) -> bool {
-    /// The rest, behind the first type.
-    fn behind_type(text: &[u8]) -> Option<&[u8]> {
-        let start = text.iter().take_while(|byte| **byte == b'[').count();
-        match text.get(start)? {
-            b'L' => Some(&text[start + memchr::memchr(b';', &text[start..])? + 1..]),
-            b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' | b'V' => Some(&text[start + 1..]),
-            _ => None,
-        }
+fn is_java_descriptor(arguments: &[u8], result: &[u8]) -> bool {
+    behind_java_types(arguments).is_empty() && behind_java_type(result).is_some_and(<[u8]>::is_empty)
+}
+
+/// Recognises what is left of such a descriptor, behind its first parenthesis, where a name may have so many bytes and
+/// no more: `Ljava/lang/Object;)Lio/net`.
+fn is_cut_java_descriptor(text: &[u8]) -> bool {
+    let rest = behind_java_types(text);
+    let last = rest.strip_prefix(b")").unwrap_or(rest);
+    let last = &last[last.iter().take_while(|byte| **byte == b'[').count()..];
+    match last.strip_prefix(b"L") {
+        Some(class) => class.iter().all(|byte| byte.is_ascii_alphanumeric() || b"/_$".contains(byte)),
+        None => last.is_empty(),
     }
-    while !arguments.is_empty() {
-        match behind_type(arguments) {
-            Some(rest) => arguments = rest,
-            None => return false,
-        }
+}
+
+/// Recognises a class as the Java virtual machine writes it and a method: `Lorg/Class;.call`, `Lorg/Class;::call`.
+fn is_java_method(name: &[u8]) -> bool {
+    let class =
+        name.strip_prefix(b"L").and_then(|rest| memchr::memchr(b';', rest).map(|end| &rest[end + 1..]));
+    class.is_some_and(|method| method.starts_with(b".") || method.starts_with(b"::"))
+}
+
+/// The rest, behind the first type of a descriptor.
+fn behind_java_type(text: &[u8]) -> Option<&[u8]> {
+    let start = text.iter().take_while(|byte| **byte == b'[').count();
+    match text.get(start)? {
+        b'L' => Some(&text[start + memchr::memchr(b';', &text[start..])? + 1..]),
+        b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' | b'V' => Some(&text[start + 1..]),
+        _ => None,
     }
-    behind_type(result).is_some_and(<[u8]>::is_empty)
+}
+
+/// The rest, behind all types of a descriptor that are whole.
+fn behind_java_types(mut text: &[u8]) -> &[u8] {
+    while let Some(rest) = behind_java_type(text) {
+        text = rest;
+    }
+    text
 }
 
 /// Returns whether what follows the parentheses at the beginning is local to the function whose arguments
@@ -299,6 +324,14 @@ mod tests {
                 "Lorg/mozilla/javascript/ContextFactory;.call(Lorg/mozilla/javascript/ContextAction;)Ljava/lang/Object;",
                 "org/mozilla/javascript/ContextFactory:.call",
             ),
+            ("Lio/n/Loop;.keys([Ljava/nio/Key;)V", "io/n/Loop:.keys"),
+            // Cut by the table of symbols, at any byte.
+            ("Lio/n/Loop;.keys([Ljava/nio/Key;)Lio/n", "io/n/Loop:.keys"),
+            ("Lio/n/Loop;.keys([Ljava/nio/Key;)", "io/n/Loop:.keys"),
+            ("Lio/n/Loop;.keys([Ljava/nio/Key;L", "io/n/Loop:.keys"),
+            ("Lio/n/Loop;.keys([Ljava/ni", "io/n/Loop:.keys"),
+            ("Lio/n/Loop;::keys(", "io/n/Loop:::keys"),
+            ("Lorg/n/gen/file__home_", "org/n/gen/file__home_"),
             ("Linux/not/a/class", "Linux/not/a/class"),
             ("JS:~prepare node:internal/process:52:36", "JS:~prepare node:internal/process:52:36"),
             ("(garbage collector)", "(garbage collector)"),
@@ -339,6 +372,7 @@ mod tests {
             "main.(*Tree[...]).Push.func1",
             "Main.fib.\\(...)",
             "-f/1-fun-0-(x)",
+            "app/Orders.add(Lines",
         ] {
             let mut out = Vec::new();
             clean_symbol(name.as_bytes(), &mut out);
