@@ -181,7 +181,7 @@ def folded(question: Question, labels: list[str], output: str | None, options: l
     """Writes one folded file, as fg-collapse does."""
     question.expect_labels(labels)
     target = ["-o", output] if output else []
-    return pipe([tool("fg-collapse"), "-f", "folded", *target, *options], folded_lines(question, labels))
+    return pipe([tool("fg-collapse"), "--input-format", "folded", *target, *options], folded_lines(question, labels))
 
 
 def page(question: Question, labels: list[str], step: str, output: str, options: list[str]) -> int:
