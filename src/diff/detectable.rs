@@ -117,6 +117,9 @@ mod tests {
         assert_eq!((of(0.6, 0.1), of(f64::INFINITY, 0.1)), (None, None));
         let whole = Detectable::of_whole(&test(2.0), LIMITS).unwrap();
         assert!((6.83..7.2).contains(&whole.percent.unwrap()), "{whole:?}");
+        // Runs that are equal to the last digit would show anything.
+        let equal = Detectable::of_whole(&test(0.0), LIMITS).unwrap();
+        assert!((0.5..0.501).contains(&equal.percent.unwrap()), "{equal:?}");
     }
 
     /// scipy.stats.nct.sf(t.ppf(1 - alpha / 2, freedom), freedom, difference), within two points.

@@ -44,6 +44,9 @@ fn upper_gamma_of_half(x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
     }
+    if x.is_infinite() {
+        return 0.0;
+    }
     let scale = (-x).exp() * (x / std::f64::consts::PI).sqrt();
     if x < 1.5 {
         // The series of the lower function.
