@@ -18,9 +18,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::folded::Interner;
 use crate::weight::Weight;
 
-/// Rows and frames of a row group: 130 bytes of memory for each frame, and enough for a dictionary to pay.
+/// Rows and frames of a row group: a frame takes 130 bytes of memory, and a dictionary pays with fewer.
 pub(crate) const ROWS: usize = 128 * 1024;
-const FRAMES: usize = 1 << 20;
+const FRAMES: usize = 1 << 19;
 /// Bytes of a page before compression, which finds what repeats within one.
 const PAGE: usize = 8 << 20;
 /// The digits of a decimal of 16 bytes.
