@@ -13,7 +13,7 @@ use super::modules::{ELSEWHERE, Kind, Module, UNKNOWN};
 use super::names::Namer;
 use super::runtime::Runtime;
 use super::sample_stream::SampleStream;
-use super::stacks::TruncatedStacks;
+use super::stacks::{LARGEST_DUMP, TruncatedStacks};
 use super::summary::Summary;
 use crate::collapse::Report;
 use crate::symbolize::{Language, Missing};
@@ -27,8 +27,6 @@ const NOTABLE: i128 = 1;
 const NEARLY_ALL: i128 = 90;
 /// The number of modules without symbols that are listed.
 const LISTED: usize = 10;
-/// The largest dump of a stack that the kernel makes.
-const LARGEST_DUMP: u32 = 65_528;
 /// Dumps that are smaller by less than this are as large: a recording of several fields has no room for more.
 const NEARLY_ALL_OF_IT: u32 = 16;
 /// Folders of what a distribution's packages install.
@@ -56,7 +54,7 @@ impl Advice<'_> {
         if self.samples.was_cut() {
             report.note("the recording was not ended properly: its last record is cut off");
         }
-        let TruncatedStacks { samples, weight } = self.summary.stitched;
+        let TruncatedStacks { samples, weight, .. } = self.summary.stitched;
         if samples > 0 {
             report.details.push(format!(
                 "{samples} stacks, {} of the weight, are longer than what was recorded of them and have their \
@@ -64,7 +62,7 @@ impl Advice<'_> {
                 self.summary.percent(weight)
             ));
         }
-        let TruncatedStacks { samples, weight } = self.summary.truncated;
+        let TruncatedStacks { samples, weight, too_deep } = self.summary.truncated;
         let said = format!(
             "{samples} stacks, {} of the weight, are longer than what was recorded of them and begin with \
              [truncated]",
@@ -72,6 +70,13 @@ impl Advice<'_> {
         );
         if !self.summary.is_share(weight, NOTABLE) {
             report.details.push(said);
+        } else if self.summary.is_share(too_deep, NOTABLE) {
+            // The frames are there, and only fg-record reads them, from a program that runs for a while.
+            let advice = match self.namer.options.just_recorded {
+                true => "--call-graph fp has all callers of programs with frame pointers",
+                false => "fg-record without --raw reads the rest from the program while it runs",
+            };
+            report.note(format!("{said}; the kernel records no more than 64 kB of each: {advice}"));
         } else if self.dump_size() + NEARLY_ALL_OF_IT > LARGEST_DUMP {
             report.note(said + "; the kernel records no more than 64 kB of each");
         } else {

@@ -136,6 +136,8 @@ pub(super) struct Dump<'a> {
     is_cut: bool,
     /// True if something behind it was asked for.
     pub missed: bool,
+    /// The number of bytes that a copy would need to have all of that.
+    pub needed: usize,
     /// True if something was asked for that is neither in it nor behind a copy that was too short.
     pub is_elsewhere: bool,
     /// The stack itself, for the words that are not in the copy.
@@ -145,7 +147,7 @@ pub(super) struct Dump<'a> {
 impl<'a> Dump<'a> {
     pub fn new(parts: &SampleBody<'a>, sp: u64) -> Dump<'a> {
         let (bytes, is_cut) = (parts.stack, parts.stack_is_cut);
-        Dump { bytes, start: sp, is_cut, missed: false, is_elsewhere: false, beyond: None }
+        Dump { bytes, start: sp, is_cut, missed: false, needed: 0, is_elsewhere: false, beyond: None }
     }
 
     /// Returns true if a stack still has the frame at this stack pointer, of which the copy has the beginning:
@@ -187,6 +189,9 @@ impl<'a> Dump<'a> {
             const FAR: usize = 1 << 30;
             let is_missed = self.is_cut && at < FAR;
             self.missed |= is_missed;
+            if is_missed {
+                self.needed = self.needed.max(at + 8);
+            }
             self.is_elsewhere |= !is_missed;
         }
         Some(u64::from_le_bytes(word?.try_into().ok()?))

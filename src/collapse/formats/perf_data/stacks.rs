@@ -9,7 +9,7 @@ use super::alloc::Allocations;
 use super::attr::Attr;
 use super::branches::BranchTable;
 use super::cfi::Context;
-use super::modules::{KERNEL, UNKNOWN};
+use super::modules::{ELSEWHERE, KERNEL, UNKNOWN};
 use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
 use super::raw_frame::RawFrame;
@@ -33,11 +33,16 @@ mod context {
     pub const FIRST: u64 = -4095i64 as u64;
 }
 
+/// The largest copy of a stack that the kernel makes.
+pub(super) const LARGEST_DUMP: u32 = 65_528;
+
 /// A number of stacks of which a part was missing, and their weight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TruncatedStacks {
     pub samples: u64,
     pub weight: Weight,
+    /// The weight of those whose callers are not in the largest copy of a stack either.
+    pub too_deep: Weight,
 }
 
 impl TruncatedStacks {
@@ -46,7 +51,7 @@ impl TruncatedStacks {
     /// # Errors
     /// Weights that are too large.
     pub fn count(&mut self, weight: Weight) -> Result<()> {
-        self.add(TruncatedStacks { samples: 1, weight })
+        self.add(TruncatedStacks { samples: 1, weight, ..TruncatedStacks::default() })
     }
 
     /// Adds other stacks.
@@ -56,6 +61,7 @@ impl TruncatedStacks {
     pub fn add(&mut self, other: TruncatedStacks) -> Result<()> {
         self.samples += other.samples;
         self.weight = self.weight.checked_add(other.weight)?;
+        self.too_deep = self.too_deep.checked_add(other.too_deep)?;
         Ok(())
     }
 }
@@ -287,9 +293,17 @@ impl<'o> StackBuilder<'o> {
                     self.stack.push(self.places[slot].frame);
                 }
             }
-            (None, Without::Callers(module)) => self.lose(module, sample.weight)?,
-            (None, Without::TheRest) => {
+            (None, Without::Callers(module)) => {
+                self.lose(module, sample.weight)?;
+                if module == ELSEWHERE {
+                    self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
+                }
+            }
+            (None, Without::TheRest { too_deep }) => {
                 self.truncated.count(sample.weight)?;
+                if too_deep {
+                    self.truncated.too_deep = self.truncated.too_deep.checked_add(sample.weight)?;
+                }
                 self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
             }
         }

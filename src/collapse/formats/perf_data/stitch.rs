@@ -77,7 +77,10 @@ pub(super) struct CutStack {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Without {
     /// One without its rest, which was too long.
-    TheRest,
+    TheRest {
+        /// No copy that the kernel makes would have had the callers.
+        too_deep: bool,
+    },
     /// One without callers; the module that they are counted for.
     Callers(u32),
 }
@@ -402,7 +405,7 @@ mod tests {
             weight,
         };
         chains.add_cut(&links(frames), |piece| {
-            let (frames, behind, without) = (Vec::new(), Vec::new(), Without::TheRest);
+            let (frames, behind, without) = (Vec::new(), Vec::new(), Without::TheRest { too_deep: false });
             CutStack { frames, behind, without, sample, piece }
         });
     }

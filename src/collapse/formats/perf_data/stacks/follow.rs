@@ -10,7 +10,7 @@ use super::super::rule::{How, Rule};
 use super::super::sample::SampleBody;
 use super::super::stitch::{Link, Without};
 use super::super::unwind::{self, Step};
-use super::{CachedPlace, StackBuilder};
+use super::{CachedPlace, LARGEST_DUMP, StackBuilder};
 
 /// The result of following a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +164,11 @@ impl StackBuilder<'_> {
             let has_rule = matches!(rule.how, How::Simple | How::Complex);
             let is_elsewhere = has_rule && dump.is_elsewhere && !begins;
             if stepped == Step::Lost && cut.is_none() && (dump.missed || is_elsewhere) {
-                let without = if dump.missed { Without::TheRest } else { Without::Callers(ELSEWHERE) };
+                let too_deep = dump.needed > LARGEST_DUMP as usize;
+                let without = match dump.missed {
+                    true => Without::TheRest { too_deep },
+                    false => Without::Callers(ELSEWHERE),
+                };
                 *cut = Some(Cut { links: self.links.len(), without, goes_on: false });
                 if has_rule && self.reads_memory && !cpu.link_register {
                     let is_there = |stack: &mut LiveStack| dump.is_still_in(stack, sp, returned);
