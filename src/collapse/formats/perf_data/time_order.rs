@@ -111,6 +111,11 @@ impl InTimeOrder {
         Ok(next.and_then(|(_, number)| self.files[number].ready.pop_front()))
     }
 
+    /// Returns true if the next record has to be read first.
+    pub(super) fn is_drained(&self) -> bool {
+        self.files.iter().all(|file| file.ready.is_empty())
+    }
+
     /// Puts a record where it belongs; returns one that is not to be put in order.
     fn take(&mut self, record: Record, number: usize) -> Option<Record> {
         let file = &mut self.files[number];
