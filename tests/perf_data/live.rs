@@ -123,6 +123,8 @@ fn plain(name: &str) -> &str {
         // perf 6.1 has no names for the stubs of functions that are chosen at the start.
         return "@plt";
     }
+    // perf does not tell functions without a symbol apart.
+    let name = name.split_once("+0x").map_or(name, |(module, _)| module).trim_end_matches(']');
     let name = name.split_once("@GLIBC").map_or(name, |(name, _)| name);
     let name = name.trim_end_matches('@').trim_start_matches('_');
     let name = ["GI_", "IO_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
