@@ -326,7 +326,9 @@ fn samples_come_after_a_number_of_events() {
     let folded = text(&output.stdout);
     assert!(folded.contains("# period: 4000000 ns"), "{folded}");
     let weights = stacks(&folded);
-    let weights = weights.lines().filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok());
+    // On a busy machine more may be left between two samples than a period.
+    let weights = weights.lines().filter(|line| !line.contains("[not sampled]"));
+    let weights = weights.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok());
     assert!(weights.clone().count() > 0 && weights.clone().all(|weight| weight % 4_000_000 == 0), "{folded}");
     let mut command = fg_record();
     let output = command.args(["--count", "9", "-F", "9", "--", "true"]).output().expect("it starts");
