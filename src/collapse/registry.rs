@@ -1,7 +1,7 @@
 //! The one list of input formats. `--input-format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::known_unsupported::{self, KnownUnsupported};
+use super::known_unsupported;
 use super::{Collapser, Verdict, folded};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -70,8 +70,7 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
             None => return Err(Error::new(ErrorKind::Unrecognised, at())),
         },
     };
-    let KnownUnsupported { what, instead, .. } = known;
-    Err(Error::new(ErrorKind::KnownUnsupported { what, instead }, at()))
+    Err(Error::new(known.error(), at()))
 }
 
 fn names() -> String {

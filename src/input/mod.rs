@@ -42,6 +42,7 @@ pub(crate) use metered::InputMeter;
 use metered::Metered;
 pub use reader::Reader;
 pub use source::Source;
+pub(crate) use source::known_folder;
 use stored_bytes::Counted;
 pub(crate) use stored_bytes::StoredBytes;
 

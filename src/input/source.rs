@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::stdin::{stdin, stdin_is_file};
 use super::{Input, InputMeter, Kept, decompress};
-use crate::error::{Error, Position, Result};
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::limits::Meter;
 use crate::weight::Weight;
 
@@ -38,6 +38,15 @@ enum Origin {
     Bytes(Shared),
     /// Taken when it is first opened.
     Once(Arc<Mutex<Option<Once>>>),
+}
+
+/// The error of a file by the folders that it is in, `app.trace/form.template`, or of a folder by its name with a slash
+/// behind it: recordings of Instruments are such folders, and are not read.
+pub(crate) fn known_folder(path: &str) -> Option<ErrorKind> {
+    let what = "a recording of Instruments of macOS";
+    let instead = "export its samples there: xctrace export --input FILE.trace --output out.xml \
+                   --xpath '/trace-toc/run/data/table[@schema=\"time-profile\"]'";
+    path.contains(".trace/").then_some(ErrorKind::KnownUnsupported { what, instead })
 }
 
 /// Bytes that all clones of a source share.
@@ -228,6 +237,9 @@ impl Source {
                     if data.is_file() {
                         let input = Source::path(data).metered(self.meter.clone()).open()?;
                         return Ok(Input { folder: Some(path.clone()), ..input });
+                    }
+                    if let Some(known) = known_folder(&format!("{name}/")) {
+                        return Err(Error::new(known, at()));
                     }
                     let error =
                         io::Error::other("it is a directory; fg-collapse -r reads the recordings in it");

@@ -17,7 +17,7 @@ use crate::collapse::{
     Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict, collapse_input,
 };
 use crate::error::{Error, ErrorKind, Position, Result, some_of};
-use crate::input::Input;
+use crate::input::{Input, known_folder};
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -98,6 +98,9 @@ pub fn collapse_members(
             false => "files of programs, and no recording; unpack them, and name their folder with --symfs"
                 .to_owned(),
         };
+        if let Some(known) = left_out.iter().find_map(|member| known_folder(member)) {
+            return Err(Error::new(known, place));
+        }
         return Err(refusal.unwrap_or_else(|| Error::new(ErrorKind::Empty { what }, place)));
     }
     programs.notes().into_iter().for_each(|note| report.note(note));
@@ -226,6 +229,12 @@ mod tests {
         let memray = error(&[("README", b"hello there\n"), ("x.bin", b"memray\0\0\0\0")]);
         assert!(memray.contains("test/x.bin") && memray.contains("memray"), "{memray}");
         assert!(error(&[]).contains("no recordings in the archive"));
+        let instruments =
+            error(&[("app.trace/form.template", b"bplist00"), ("app.trace/Trace1.run/x", b"y")]);
+        assert!(
+            instruments.contains("Instruments") && instruments.contains("xctrace export"),
+            "{instruments}"
+        );
         let mut nested = tar(&[("a", b"main;f 1\n")]);
         for _ in 0..DEEPEST {
             nested = tar(&[("x\n.tar", &nested)]);

@@ -12,6 +12,8 @@ mod tests;
 
 use memchr::memmem::find;
 
+use crate::error::ErrorKind;
+
 /// A kind of file that is known, but not read.
 #[derive(Debug)]
 pub struct KnownUnsupported {
@@ -20,6 +22,13 @@ pub struct KnownUnsupported {
     /// The way to a format that is read.
     pub instead: &'static str,
     sign: Sign,
+}
+
+impl KnownUnsupported {
+    /// The error of an input of this kind.
+    pub(crate) fn error(&self) -> ErrorKind {
+        ErrorKind::KnownUnsupported { what: self.what, instead: self.instead }
+    }
 }
 
 /// The bytes in which the heading of a report stands, behind what its program says first.

@@ -47,6 +47,43 @@ pub fn is_perf_without_addresses(head: &[u8]) -> bool {
     })
 }
 
+/// Returns whether the lines of a text are samples of one frame with columns before it, but no thread: `-F event,ip,sym,dso`,
+/// `-F time,period,event,ip,sym` without call graphs.
+pub fn is_perf_without_threads(head: &[u8]) -> bool {
+    let Some(end) = memchr::memrchr(b'\n', head) else { return false };
+    let is_column = |word: &[u8]| {
+        let name = word.strip_suffix(b":").unwrap_or(word);
+        let is_number = !name.is_empty() && name.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+        is_number || (name.len() > 1 && name.len() < word.len())
+    };
+    let is_sample = |line: &[u8]| {
+        let mut words = line.split(|&b| b == b' ').filter(|word| !word.is_empty());
+        let mut columns = 0;
+        let address = words.find(|word| {
+            let ends = !is_column(word);
+            columns += usize::from(!ends);
+            ends
+        });
+        let is_address = address.is_some_and(|word| {
+            word.len() >= 6 && word.iter().all(u8::is_ascii_hexdigit) && word.iter().any(u8::is_ascii_digit)
+        });
+        columns > 0 && is_address && words.next().is_some()
+    };
+    let mut lines = lines(&head[..end]).take(20).filter(|line| !line.starts_with(b"#")).peekable();
+    lines.peek().is_some() && lines.all(is_sample)
+}
+
+/// Returns whether it is a CPU profile of Java in the binary format of gperftools: its third word is 1.
+pub fn is_java_cpu(head: &[u8]) -> bool {
+    [4, 8].iter().any(|&size| {
+        let word = |at: usize, little: u8| {
+            let word = head.get(at * size..(at + 1) * size)?;
+            Some(word[0] == little && word[1..].iter().all(|b| *b == 0))
+        };
+        (word(0, 0), word(1, 3), word(2, 1)) == (Some(true), Some(true), Some(true))
+    })
+}
+
 /// Returns whether a text begins with a call and its duration: `0.051 ( 0.146 ms): app/28540 brk() = 0x1`.
 pub fn is_perf_trace(head: &[u8]) -> bool {
     let line = lines(head).next().unwrap_or_default();

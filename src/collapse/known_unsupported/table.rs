@@ -2,7 +2,8 @@
 
 use super::Sign::{All, Any, Holds, Magic, Rule, Shows, Starts};
 use super::rules::{
-    is_empty, is_etl, is_luajit_report, is_page, is_perf_trace, is_perf_without_addresses, is_svg,
+    is_empty, is_etl, is_java_cpu, is_luajit_report, is_page, is_perf_trace, is_perf_without_addresses,
+    is_perf_without_threads, is_svg,
 };
 use super::{KnownUnsupported, START};
 use crate::collapse::kit::folded_detection::{declares_metrics, is_numbered};
@@ -41,6 +42,14 @@ pub const TABLE: &[KnownUnsupported] = &[
         what: "a report of go tool pprof",
         instead: "give the profile itself, or what go tool pprof -raw prints",
         sign: Shows(1000, &[b"Showing nodes accounting for ", b"\n-----------+-------"]),
+    },
+    KnownUnsupported {
+        what: "a profile in an old format that pprof alone reads",
+        instead: "make one of today's of it: go tool pprof -proto -output=out.pb.gz FILE",
+        sign: Any(&[
+            Starts(&[b"--- heapz ", b"--- contentionz ", b"--- threadz ", b"--- Thread "]),
+            Rule(is_java_cpu),
+        ]),
     },
     KnownUnsupported {
         what: "yappi's own format",
@@ -86,6 +95,11 @@ pub const TABLE: &[KnownUnsupported] = &[
         what: "the output of perf script without the addresses that its stacks are made of",
         instead: "print them, too: perf script -F comm,tid,time,period,event,ip,sym,dso",
         sign: Rule(is_perf_without_addresses),
+    },
+    KnownUnsupported {
+        what: "the output of perf script without the threads of its samples",
+        instead: "print them, too: perf script -F comm,tid,time,period,event,ip,sym,dso",
+        sign: Rule(is_perf_without_threads),
     },
     KnownUnsupported {
         what: "a listing of perf annotate",

@@ -84,6 +84,12 @@ fn what_others_write_is_known_by_its_first_bytes() {
         (b"Index   % CPU Time:Total  CPU Time:Self  CPU Time:Children  Name\n", "axe"),
         (b"{\"debug_meta\":{},\"sampled_profile\":{\"samples\":[", "Sentry's Cocoa"),
         (b"<!DOCTYPE html>\n<html>", "page"),
+        (b"--- heapz 1 ---\nformat = java\nresolution = bytes\n", "pprof alone"),
+        (b"--- contentionz 1 ---\nformat = java\nresolution = microseconds\n", "pprof alone"),
+        (b"--- threadz 1 ---\n\n--- Thread 7f794ab90940 (name: main/14748) stack: ---\n", "pprof alone"),
+        (&[0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 16, 39, 0, 0, 0, 0, 0, 0], "pprof alone"),
+        (b"  cycles:  ffffffff8104f45a native_write_msr_safe ([kernel.kallsyms])\n", "without the threads"),
+        (b"10.5: 250000 cpu-clock:  400b2c main+0x10 (/bin/a)\n", "without the threads"),
     ] {
         let known = recognise(head).map(|foreign| foreign.what);
         assert!(known.is_some_and(|known| known.contains(what)), "{what}: {known:?}");
@@ -94,6 +100,8 @@ fn what_others_write_is_known_by_its_first_bytes() {
         b"{\"start_time\": 1}",
         b"<?xml version=\"1.0\"?><a/>",
         b"title:\nname: \n",
+        b"title: 400b2c\n",
+        b"level: decade of one\n",
         b"",
     ] {
         assert!(recognise(head).is_none(), "{head:?}");

@@ -11,7 +11,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Context, Report, Sink};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::folded::FrameId;
 use crate::weight::Weight;
 
@@ -100,6 +100,8 @@ pub struct Tree {
     pub flaws: Flaws,
     /// The nodes came as a tree below `head`.
     pub(super) has_head: bool,
+    /// Those nodes all have the same id, which is 0.
+    pub(super) has_no_ids: bool,
     pub(super) names: FrameNames,
     pub(super) call: CallFrame,
 }
@@ -160,6 +162,17 @@ impl Tree {
     pub(super) fn place(&mut self, id: u64, node: Node) -> Result<()> {
         match self.places.insert(id, node) {
             None => Ok(()),
+            // Some writers give them none.
+            Some(_) if id == 0 && self.has_head => {
+                self.has_no_ids = true;
+                Ok(())
+            }
+            Some(_) if id == 0 => {
+                let what =
+                    "a profile whose nodes have no numbers, without which none is the caller of another";
+                let instead = "record it with a V8 of today: node --cpu-prof, or Chrome's DevTools";
+                Err(ErrorKind::KnownUnsupported { what, instead }.into())
+            }
             Some(_) => Err(Error::malformed("nodes of different ids", id.to_string().as_bytes())),
         }
     }

@@ -163,6 +163,22 @@ mod tests {
     }
 
     #[test]
+    fn nodes_without_ids_have_their_counts_in_a_tree_only() {
+        let node = |name: &str, hits: u32, children: &str| {
+            format!(
+                r#"{{"functionName":"{name}","url":"","lineNumber":0,"children":[{children}],"hitCount":{hits},"id":0}}"#
+            )
+        };
+        let head = node("(root)", 0, &node("f", 2, &node("g", 3, "")));
+        let times = r#""startTime":1,"endTime":2,"samples":[0,0,0],"timestamps":[1000,2000,3000]"#;
+        let text = format!(r#"{{"typeId":"CPU","uid":1,"head":{head},{times}}}"#);
+        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "f 2\nf;g 3\n");
+        let flat = [super::tests::node(0, "(root)", ""), super::tests::node(0, "f", "")].join(",");
+        let error = collapsed(&format!(r#"{{"nodes":[{flat}]}}"#), &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("node --cpu-prof"), "{error}");
+    }
+
+    #[test]
     fn a_tree_below_head_is_read_with_its_times() {
         let node = |id: u32, name: &str, children: &str| {
             format!(

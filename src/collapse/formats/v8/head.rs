@@ -2,6 +2,7 @@
 
 use super::CallFrame;
 use super::call_tree::Tree;
+use super::samples::Samples;
 use crate::collapse::Sink;
 use crate::collapse::kit::forest::Node;
 use crate::collapse::kit::json::{Json, Kind, Nodes};
@@ -85,6 +86,11 @@ pub fn timestamps(json: &mut Json) -> Result<Vec<Weight>> {
 /// # Errors
 /// [`crate::ErrorKind::Overflow`].
 pub fn settle(tree: &mut Tree, times: Vec<Weight>) -> Result<()> {
+    if tree.has_no_ids {
+        // Samples name no node: the counts of the nodes are left.
+        tree.samples = Samples::default();
+        return Ok(());
+    }
     let second = Weight::new(1_000_000);
     let is_rounded = tree.start.is_some_and(|start| start.to_u64().is_some());
     for time in [&mut tree.start, &mut tree.end] {
