@@ -241,6 +241,37 @@ fn recordings_of_oracles_jdk_9_are_read_as_those_of_later_ones() {
 }
 
 #[test]
+fn the_weight_of_datadogs_samples_is_their_number_and_no_value() {
+    let n = compressed();
+    let fields = ["startTime 5!", "sampledThread 21*", "stackTrace 22*", "state 27*", "weight 5"];
+    let of_jdk = ["startTime 5!", "eventThread 21*", "stackTrace 22*", "weight 5"];
+    let types = types(vec![
+        Element::class(101, "datadog.ExecutionSample", &fields),
+        Element::class(102, "datadog.MethodSample", &fields),
+        Element::class(103, "jdk.ObjectAllocationSample", &of_jdk),
+    ]);
+    let sample = |class: u64, weight: u64| {
+        n.event(class, &[n.long(1000), n.long(1), n.long(1), n.long(1), n.long(weight)])
+    };
+    let allocation = n.event(103, &[n.long(1000), n.long(1), n.long(1), n.long(4096)]);
+    let events =
+        [sample(101, 3), sample(101, 4), sample(102, 5), allocation, n.metadata(&types), constants(n)];
+    let chunk = n.chunk(0, &events);
+    for (name, weight, unit) in [
+        ("datadog.ExecutionSample", 7, "samples"),
+        ("datadog.MethodSample", 5, "samples"),
+        ("jdk.ObjectAllocationSample.weight", 4096, "bytes"),
+    ] {
+        let (text, _, report) = fold_bytes(&chunk, None, &value(name)).unwrap();
+        assert_eq!(text, format!("a.Shop.main;a.Shop.work {weight}\n"), "{name}");
+        let (found, _) = report.values.iter().find(|(found, _)| found.name == name.as_bytes()).unwrap();
+        assert_eq!(found.unit.as_deref(), Some(unit));
+    }
+    let (.., report) = fold_bytes(&chunk, None, &Options::default()).unwrap();
+    assert!(!report.values.iter().any(|(value, _)| value.name == b"datadog.ExecutionSample.weight"));
+}
+
+#[test]
 fn times_threads_states_classes_and_places_come_with_each_sample() {
     let all = Options { values: ValueSelection::All, ..Options::default() };
     let options = ReadOptions::default().collapse(all).samples(true);
