@@ -36,6 +36,7 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
         "an array of events need not be closed: their writers may be stopped at any time",
     ),
     ("dtrace", count, "inferno's reader; a stack ends with its count"),
+    ("dtrace-samples", line, "the last stack goes on to the end of the text"),
     ("eflame", line, "each line is a stack"),
     ("eu-stack", line, "the last stack goes on to the end of the text"),
     ("faulthandler", line, "the last stack goes on to the end of the text"),

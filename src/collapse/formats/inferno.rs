@@ -12,7 +12,7 @@
 //! (`sample`; the others are shown in `tests/fixtures`.)
 
 use std::cell::Cell;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::{Arc, Once};
 
@@ -65,6 +65,21 @@ pub static DTRACE: Inferno = Inferno {
     note: None,
     facts: |_, _| (),
     check: |_, _, _| (),
+};
+
+/// `dtrace`: blocks of frames, leaf first, of which each is a sample.
+pub static DTRACE_SAMPLES: Inferno = Inferno {
+    about: &FormatInfo {
+        name: "dtrace-samples",
+        producer: "dtrace -n 'profile-99 { ustack(); }', with -q or without",
+        tested: Tested::ByDescription("documented output"),
+        values: "samples",
+        unit: "samples",
+    },
+    detect: are_dtrace_samples,
+    values: samples,
+    run: |_, from, to| inferno::dtrace::Folder::default().collapse(BufReader::new(WithCounts::new(from)), to),
+    ..DTRACE
 };
 
 /// `sample` of macOS: a tree drawn with `+`, `!`, `:` and `|`.
@@ -237,6 +252,92 @@ impl Inferno {
             // A panic's message is meant for the author of the reader: show the text instead.
             Err(Panic) => Err(Error::malformed(expected(), from.buffer.trim_ascii()).at(place())),
         }
+    }
+}
+
+/// The kinds of lines that dtrace prints of samples.
+#[derive(PartialEq)]
+enum DtraceLine {
+    Blank,
+    /// The names of the columns, `CPU     ID                    FUNCTION:NAME`, or a probe below them.
+    Probe,
+    Frame,
+    Other,
+}
+
+impl DtraceLine {
+    fn of(line: &[u8]) -> DtraceLine {
+        let text = line.trim_ascii();
+        let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let words = [words.next(), words.next(), words.next(), words.next()];
+        let is_number = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
+        let is_address = |text: &[u8]| {
+            text.strip_prefix(b"0x")
+                .is_some_and(|hex| !hex.is_empty() && hex.iter().all(u8::is_ascii_hexdigit))
+        };
+        match words {
+            [None, ..] => DtraceLine::Blank,
+            [Some(b"CPU"), Some(b"ID"), Some(b"FUNCTION:NAME"), None] => DtraceLine::Probe,
+            [Some(cpu), Some(id), Some(probe), None]
+                if is_number(cpu) && is_number(id) && probe.contains(&b':') =>
+            {
+                DtraceLine::Probe
+            }
+            _ if line.starts_with(b" ") && (text.contains(&b'`') || is_address(text)) => DtraceLine::Frame,
+            _ => DtraceLine::Other,
+        }
+    }
+}
+
+/// Returns whether the lines of a text are stacks that dtrace prints one a sample: no counts, and a function with its
+/// module in each.
+fn are_dtrace_samples(head: &[u8]) -> bool {
+    let whole = memchr::memrchr(b'\n', head).map_or(&[][..], |end| &head[..end]);
+    let mut kinds = lines(whole).map(|line| (DtraceLine::of(line), line));
+    let mut has_function = false;
+    let are = kinds.all(|(kind, line)| {
+        // `xul`js::Run+0x1c`, and no Markdown.
+        has_function |= kind == DtraceLine::Frame
+            && line.split(|&b| b == b'`').count() == 2
+            && memchr::memmem::find(line, b"+0x").is_some();
+        kind != DtraceLine::Other && line.trim_ascii() != b"`"
+    });
+    are && has_function
+}
+
+/// The text of dtrace's samples with a count below each stack, where a blank line or a probe stood.
+struct WithCounts<R> {
+    inner: R,
+    line: Vec<u8>,
+    taken: usize,
+    is_in_stack: bool,
+}
+
+impl<R: BufRead> WithCounts<R> {
+    fn new(inner: R) -> Self {
+        WithCounts { inner, line: b"\n".to_vec(), taken: 0, is_in_stack: false }
+    }
+}
+
+impl<R: BufRead> Read for WithCounts<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.line.len() {
+            self.taken = 0;
+            self.line.clear();
+            self.inner.read_until(b'\n', &mut self.line)?;
+            if DtraceLine::of(&self.line) == DtraceLine::Frame {
+                self.is_in_stack = true;
+            } else if self.line.is_empty() && !self.is_in_stack {
+                return Ok(0);
+            } else if DtraceLine::of(&self.line) != DtraceLine::Other {
+                self.line.clear();
+                self.line.extend_from_slice(if self.is_in_stack { b"1\n" } else { b"\n" });
+                self.is_in_stack = false;
+            }
+        }
+        let read = (&self.line[self.taken..]).read(to)?;
+        self.taken += read;
+        Ok(read)
     }
 }
 
@@ -524,6 +625,23 @@ mod tests {
             error(&super::SAMPLE, "Call graph:\n    5 f  (in a)\n            3 g  (in a)\n    1 h\n");
         assert!(skipped.starts_with("test:3: expected what sample of macOS"), "{skipped}");
         assert!(skipped.contains("Skipped indentation") && !skipped.contains("\\n"), "{skipped}");
+    }
+
+    #[test]
+    fn each_stack_of_dtrace_is_a_sample() {
+        let stacks = "\n              libc.so.1`strlen+0x10\n              app`main+0x20\n\n              app`main+0x24\n";
+        let quiet = format!("{stacks}\n{stacks}\n");
+        let probes = quiet.replace("\n\n", "\n\n  0     63                       :profile-97 \n");
+        let probes = format!("CPU     ID                    FUNCTION:NAME{probes}");
+        for text in [quiet.clone(), probes, stacks.repeat(2)] {
+            assert_eq!(super::DTRACE_SAMPLES.detect(text.as_bytes()), Verdict::Yes, "{text}");
+            assert_eq!(super::DTRACE.detect(text.as_bytes()), Verdict::No, "{text}");
+            let (folded, _) = collapse_bytes(&super::DTRACE_SAMPLES, &text, &Options::default()).unwrap();
+            assert_eq!(folded, "app`main 2\napp`main;libc.so.1`strlen 2\n", "{text}");
+        }
+        for other in [&quiet.replace("main", "main x\nhello")[..], "  `a`\n  `b`\n", "\n"] {
+            assert_eq!(super::DTRACE_SAMPLES.detect(other.as_bytes()), Verdict::No, "{other}");
+        }
     }
 
     #[test]

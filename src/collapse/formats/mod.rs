@@ -84,7 +84,7 @@ formats! {
     phpspy: Phpspy;
     spx: Spx;
     #[cfg(feature = "inferno")]
-    inferno: DTRACE, SAMPLE, VSPROF, GHC_PROF;
+    inferno: DTRACE, DTRACE_SAMPLES, SAMPLE, VSPROF, GHC_PROF;
     xctrace: Xctrace;
     instruments: Instruments;
     pmcstat: Pmcstat;
