@@ -55,6 +55,17 @@ fn formats_without_a_recording_say_so_once() {
 }
 
 #[test]
+fn a_recording_of_instruments_says_how_it_is_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("app.trace");
+    fs::create_dir(&trace).unwrap();
+    let out = run(&[&trace.display().to_string()], b"");
+    assert_eq!(out.status.code(), Some(2));
+    let said = text(&out.stderr);
+    assert!(said.lines().count() == 1 && said.contains("xctrace export --input"), "{said}");
+}
+
+#[test]
 fn errors_are_one_line_and_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.perf").display().to_string();
