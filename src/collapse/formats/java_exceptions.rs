@@ -131,8 +131,7 @@ fn more(line: &[u8]) -> Option<usize> {
 /// The exception's class: of `Exception in thread "main" a.B: text`, `Caused by: a.B: text`, and
 /// `12:00 ERROR a.B: text` the dotted word before the text. One outside of packages is known by its ending.
 fn class(line: &[u8]) -> Option<&[u8]> {
-    let is_named_one =
-        |word: &[u8]| ENDINGS.iter().any(|end| word.len() > end.len() && word.ends_with(end));
+    let is_named_one = |word: &[u8]| ENDINGS.iter().any(|end| word.len() > end.len() && word.ends_with(end));
     let is_class = |word: &&[u8]| {
         let last = word.rsplit(|&b| b == b'.').next().unwrap_or_default();
         last.first().is_some_and(u8::is_ascii_uppercase)
@@ -157,7 +156,8 @@ mod tests {
 
     #[test]
     fn classes_outside_of_packages_are_known_by_their_ending() {
-        let trace = |first: &str| fold(&JavaExceptions, format!("{first}\n\tat m.f(F:1)\n"), &Options::default());
+        let trace =
+            |first: &str| fold(&JavaExceptions, format!("{first}\n\tat m.f(F:1)\n"), &Options::default());
         assert_eq!(trace("Shop$OrderException: see a.Other"), "m.f;Shop$OrderException 1\n");
         assert_eq!(trace("Error: a.B"), "m.f;a.B 1\n");
     }

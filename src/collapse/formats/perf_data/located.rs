@@ -10,8 +10,8 @@ use super::frame_names::{FrameNames, SymbolState};
 use super::modules::{KERNEL, Kind, Modules, UNKNOWN};
 use crate::collapse::Sink;
 use crate::folded::{FrameId, Place, StackTable};
-use crate::profile::exchange::{Code, CodeKind, Exchange, Function, Location, Mapping};
 use crate::number::hex_of;
+use crate::profile::exchange::{Code, CodeKind, Exchange, Function, Location, Mapping};
 
 /// A place in code, and the number of its raw frame.
 pub(super) type RawPlace = (u32, u64, bool, u32);
