@@ -8,6 +8,7 @@
 //! `tests/fixtures/significance.json` holds the examples on which all of them agree. (The page's
 //! script repeats the arithmetic in JavaScript, as it compares whatever its reader selects.)
 
+#[cfg(test)]
 use std::collections::HashMap;
 
 mod adjust;
@@ -225,6 +226,7 @@ impl Limits {
 
 /// Tests shares before and after, all of them together, and says which changes count. Equal pairs are one
 /// test: frames with one child each all have its weight.
+#[cfg(test)]
 pub(crate) fn judge_shares(pairs: &[(Count, Count)], limits: Limits) -> Vec<bool> {
     let mut tests = Vec::new();
     let mut known = HashMap::new();

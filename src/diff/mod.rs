@@ -28,6 +28,8 @@
 mod assumption;
 mod blocks;
 mod change;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+pub(crate) mod columns;
 mod detectable;
 mod escape;
 mod format;

@@ -1,5 +1,6 @@
 //! The options of a report.
 
+use super::jit;
 use super::normalize::Normalize;
 use crate::tally::Group;
 use crate::weight::Weight;
@@ -68,6 +69,25 @@ impl Default for ReportOptions {
 }
 
 impl ReportOptions {
+    /// Returns true if changes are judged by the usual limits, as they are.
+    pub(super) fn judge_as_usual(&self) -> bool {
+        let ReportOptions { alpha, min_effect, min_samples, .. } = ReportOptions::default();
+        (self.alpha, self.min_effect, self.min_samples) == (alpha, min_effect, min_samples)
+            && self.period.is_none()
+            && self.normalize == Normalize::No
+    }
+
+    /// The stack as reports have it: cut at interrupts, with one name for code that was made while the program ran.
+    pub(super) fn plain<'s>(
+        &self,
+        stack: &'s [u8],
+        cut: &'s mut Vec<u8>,
+        named: &'s mut Vec<u8>,
+    ) -> &'s [u8] {
+        let stack = self.interrupts.cut(stack, cut).unwrap_or(stack);
+        jit::plain(stack, named).unwrap_or(stack)
+    }
+
     /// Sets the kind of rows.
     pub fn by(mut self, by: Group) -> Self {
         self.by = by;

@@ -1,7 +1,6 @@
 //! Both sides, read once and ready to be written or reported.
 
 use super::fuzzy::CallGraph;
-use super::jit;
 use super::join::{Pair, Rename};
 use super::net::Calls;
 use super::normalize::{Normalize, Ratio, Scale, decimals_for};
@@ -32,10 +31,12 @@ pub(crate) struct Prepared<'s> {
     /// The weights that are made equal when sides are normalized.
     references: (Weight, Weight),
     facts: Facts,
+    /// A recording says when its samples were taken.
+    has_times: bool,
 }
 
 impl<'s> Prepared<'s> {
-    /// Reads all recordings once. `weigh` finds out what a sample weighs, for a report.
+    /// Reads all recordings once. For a report, it has to be possible to compare the sides.
     ///
     /// # Errors
     /// Those of reading; [`ErrorKind::Setting`] for different units, for differential profiles, and
@@ -44,18 +45,20 @@ impl<'s> Prepared<'s> {
         before: &'s [Recording],
         after: &'s [Recording],
         options: &ReportOptions,
-        weigh: bool,
+        is_report: bool,
     ) -> Result<Prepared<'s>> {
         let pattern = |regex: &String| Pattern::new(&[regex], PatternOptions::default());
         let reference = options.normalize_by.as_ref().map(pattern).transpose()?;
         let mut renamer = Renamer::new(options.strip.as_deref())?;
-        let pair = Pair::open(before, after, reference.as_ref(), weigh)?;
-        if let Some(note) = pair.unit_note.as_ref().filter(|_| weigh && options.normalize == Normalize::No) {
+        let pair = Pair::open(before, after, reference.as_ref(), true)?;
+        if let Some(note) =
+            pair.unit_note.as_ref().filter(|_| is_report && options.normalize == Normalize::No)
+        {
             let what = format!("{note}, so they cannot be compared; -n compares shares");
             return Err(ErrorKind::Setting { what }.into());
         }
         for (side, recordings) in [(Side::Before, before), (Side::After, after)] {
-            expect_stacks(side, recordings, pair.surveys(side), weigh)?;
+            expect_stacks(side, recordings, pair.surveys(side), is_report)?;
         }
         let facts = scaled_facts(pair.facts(), options.normalize);
         let references = match reference {
@@ -64,7 +67,8 @@ impl<'s> Prepared<'s> {
         };
         let program = program(&pair);
         program.iter().for_each(|names| renamer.rename_program(names.clone()));
-        Ok(Prepared { pair, renamer, renamed: Vec::new(), program, references, facts })
+        let has_times = before.iter().chain(after).any(Recording::has_times);
+        Ok(Prepared { pair, renamer, renamed: Vec::new(), program, references, facts, has_times })
     }
 
     /// The surveys of a side's files.
@@ -100,7 +104,7 @@ impl<'s> Prepared<'s> {
 
     /// Finds functions with a new name, if that is asked for.
     fn match_renamed(&mut self, options: &ReportOptions) -> Result<()> {
-        if !options.match_renamed {
+        if !options.match_renamed || !self.renamed.is_empty() {
             return Ok(());
         }
         let mut graph = CallGraph::default();
@@ -122,9 +126,9 @@ impl<'s> Prepared<'s> {
     ///
     /// # Errors
     /// Those of reading, and [`ErrorKind::Overflow`].
-    pub(crate) fn report(mut self, options: &ReportOptions) -> Result<Report> {
+    pub(crate) fn report(&mut self, options: &ReportOptions) -> Result<Report> {
         self.match_renamed(options)?;
-        let Prepared { mut pair, mut renamer, renamed, program, references, facts } = self;
+        let Prepared { pair, renamer, renamed, program, references, facts, .. } = self;
         let surveys = |side| pair.surveys(side).cloned().collect::<Vec<_>>();
         let (before, after) = (surveys(Side::Before), surveys(Side::After));
         let mut weights = RunWeights::new(options.by, before.len() + after.len());
@@ -137,8 +141,7 @@ impl<'s> Prepared<'s> {
         let mut named = Vec::new();
         let mut plain = move |side: Side, line: &[u8], stack: &mut Vec<u8>| {
             stack.clear();
-            let line = options.interrupts.cut(line, &mut cut).unwrap_or(line);
-            let line = jit::plain(line, &mut named).unwrap_or(line);
+            let line = options.plain(line, &mut cut, &mut named);
             if is_needed { renamer.apply(side, line, stack) } else { stack.extend_from_slice(line) }
         };
         pair.read(&mut |file, side, part| {
@@ -167,9 +170,24 @@ impl<'s> Prepared<'s> {
             }
             Ok(calls)
         };
-        let mut report = Report::new(&weights, (&before, &after), references, options, &mut calls)?;
+        let mut report = Report::new(&weights, (&before, &after), *references, options, &mut calls)?;
         notes::add_program(&mut report.notes, program.as_ref());
-        Ok(Report { renamed, facts, ..report })
+        Ok(Report { renamed: renamed.clone(), facts: facts.clone(), ..report })
+    }
+
+    /// States the verdicts among the facts where two columns do not tell them: of several runs, of recordings that say
+    /// when samples were taken, and with options of its own. Nothing is stated of sides that cannot be compared.
+    ///
+    /// # Errors
+    /// Those of [`Prepared::report`].
+    pub(crate) fn judge(&mut self, options: &ReportOptions) -> Result<()> {
+        let surveys = || [Side::Before, Side::After].into_iter().flat_map(|side| self.pair.surveys(side));
+        let is_told = surveys().count() == 2 && !self.has_times && options.judge_as_usual();
+        let is_comparable = self.pair.unit_note.is_none() || options.normalize != Normalize::No;
+        if !is_told && is_comparable && surveys().all(|survey| survey.total > Weight::ZERO) {
+            self.facts.findings = Some(Box::new(self.report(options)?.findings()));
+        }
+        Ok(())
     }
 
     /// The differential profile: every stack with its weights before and after, scaled as asked for.
@@ -227,7 +245,7 @@ fn expect_stacks<'s>(
     side: Side,
     recordings: &[Recording],
     surveys: impl Iterator<Item = &'s Survey>,
-    weigh: bool,
+    is_report: bool,
 ) -> Result<()> {
     let empty = |what: &str| {
         let what = format!("the profile {} {what}, so there is nothing to compare", side.name());
@@ -239,7 +257,7 @@ fn expect_stacks<'s>(
     for (recording, survey) in recordings.iter().zip(surveys) {
         let what = match survey.lines {
             0 => "has no stacks",
-            _ if weigh && survey.total.is_zero() => "weighs nothing",
+            _ if is_report && survey.total.is_zero() => "weighs nothing",
             _ => continue,
         };
         // Text without a single stack is said to be that.

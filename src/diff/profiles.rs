@@ -9,6 +9,7 @@ use super::side::Side;
 use super::survey::{Units, convert_facts};
 use super::verdict::Verdict;
 use crate::error::Result;
+use crate::facts::Findings;
 use crate::folded::{StackTable, Weights};
 use crate::profile::{Facts, Profile, Samples};
 use crate::weight::Weight;
@@ -72,11 +73,21 @@ impl<'p> Diff<'p> {
     /// [`crate::ErrorKind::Setting`] for different units, differential profiles and options with a
     /// mistake; [`crate::ErrorKind::Overflow`].
     pub fn report_with(&self, options: &ReportOptions) -> Result<Report> {
-        let keep = |profiles: &[&Profile]| {
-            profiles.iter().map(|profile| Recording::of_profile(profile)).collect::<Result<Vec<_>>>()
-        };
         let (before, after) = (keep(&self.before)?, keep(&self.after)?);
         Prepared::new(&before, &after, options, true)?.report(options)
+    }
+
+    /// The verdicts that the profile of two columns states; `None` where they can be told from that.
+    fn findings(&self) -> Result<Option<Box<Findings>>> {
+        let all = || self.before.iter().chain(&self.after);
+        if all().any(|profile| profile.is_empty()) {
+            return Ok(None);
+        }
+        let (before, after) = (keep(&self.before)?, keep(&self.after)?);
+        let options = ReportOptions::default();
+        let mut prepared = Prepared::new(&before, &after, &options, false)?;
+        prepared.judge(&options)?;
+        Ok(prepared.facts().findings.clone())
     }
 
     /// Judges the changes by gates such as `total>5% self>2pp`: see [`Gate`](super::Gate).
@@ -134,9 +145,14 @@ impl<'p> Diff<'p> {
                 Side::After => after.push(facts),
             }
         }
-        let facts = Facts::of_sides(Facts::merged(&before), Facts::merged(&after));
+        let mut facts = Facts::of_sides(Facts::merged(&before), Facts::merged(&after));
+        facts.findings = self.findings()?;
         Profile::new(facts, stacks, Samples::default())
     }
+}
+
+fn keep(profiles: &[&Profile]) -> Result<Vec<Recording>> {
+    profiles.iter().map(|profile| Recording::of_profile(profile)).collect()
 }
 
 /// The first frames of the stacks of a side.

@@ -148,6 +148,11 @@ impl Recording {
         Ok(Recording::Kept(Box::new(Kept { name: None, names, lines, blocks, facts, not_understood })))
     }
 
+    /// Returns true if it says when its samples were taken, so that there are blocks of time.
+    pub(super) fn has_times(&self) -> bool {
+        matches!(self, Recording::Kept(kept) if !kept.blocks.is_empty())
+    }
+
     /// The name of its file, for messages.
     pub(super) fn name(&self) -> Option<Arc<str>> {
         match self {

@@ -7,12 +7,14 @@ use super::escape::Escape;
 use super::judge::{Judge, Judged};
 use super::net::Calls;
 use super::notes::{self, Note};
+use super::numbers::p_short;
 use super::options::{ReportOptions, Sort};
 use super::run_spread::RunSpread;
 use super::run_weights::RunWeights;
 use super::sampling::Sampling;
 use super::survey::Survey;
 use crate::error::{ErrorKind, Result};
+use crate::facts::Findings;
 use crate::profile::{Facts, units};
 use crate::significance::Permutation;
 use crate::weight::Weight;
@@ -178,6 +180,17 @@ impl Report {
         });
         self.rows = keyed.into_iter().map(|(_, _, row)| row).collect();
         Ok(())
+    }
+
+    /// The verdicts, as facts of the profile of two columns that is drawn.
+    pub fn findings(&self) -> Findings {
+        let mut findings = Findings::default();
+        findings.set_verdict(&self.headline());
+        let p_of = |change: &Change| change.p.filter(|_| change.significant).map(p_short);
+        for row in self.significant() {
+            findings.add(&row.name, p_of(&row.own), p_of(&row.total));
+        }
+        findings
     }
 
     /// The rows with a significant change.

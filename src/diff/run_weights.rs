@@ -59,6 +59,24 @@ impl RunWeights {
         }
     }
 
+    /// The weights of two sides of one run each.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub(crate) fn of_sides(before: RunWeights, after: RunWeights) -> Result<RunWeights> {
+        let mut both = RunWeights::new(before.tally.group(), 2);
+        for (run, mut side) in [before, after].into_iter().enumerate() {
+            side.finish()?;
+            both.tally.begin(run);
+            for (name, cells) in side.tally.numbered() {
+                both.tally.enter(name);
+                both.tally.exit(cells[0].own, cells[0].total)?;
+            }
+            both.sums[run] = side.sums[0];
+        }
+        Ok(both)
+    }
+
     /// Ends one run and begins with another.
     ///
     /// # Errors

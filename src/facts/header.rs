@@ -99,6 +99,16 @@ const ENTRIES: &[Entry] = &[
         write: |f| f.comments.iter().map(|comment| quoted(comment)).collect(),
         read: |f, v| f.comment(v),
     },
+    Entry {
+        key: "verdict",
+        write: |f| line(f.findings.as_ref().map(|findings| quoted(&findings.verdict))),
+        read: |f, v| f.findings.get_or_insert_default().set_verdict(v),
+    },
+    Entry {
+        key: "changed",
+        write: |f| f.findings.as_ref().map_or_else(Vec::new, |findings| findings.lines()),
+        read: |f, v| f.findings.get_or_insert_default().read_line(v),
+    },
 ];
 
 const BEFORE: &str = "before.";
@@ -167,7 +177,7 @@ impl HeaderReader {
     /// see [`Facts::without_counts`].
     pub(crate) fn is_count(line: &[u8]) -> bool {
         let entry = split(line).and_then(|(key, _)| entry(key));
-        entry.is_some_and(|(_, entry)| matches!(entry.key, "samples" | "cpu-time"))
+        entry.is_some_and(|(_, entry)| matches!(entry.key, "samples" | "cpu-time" | "verdict" | "changed"))
     }
 
     /// Reads a comment line, without its newline. A line of another kind is no fact and is kept
@@ -226,7 +236,7 @@ impl HeaderReader {
         let HeaderReader { mut facts, sides } = self;
         if let Some(Sides { before, after }) = sides {
             // A line without a prefix holds for both sides.
-            let shared = Facts { differential: false, ..facts.clone() };
+            let shared = Facts { differential: false, findings: None, ..facts.clone() };
             let side = |own: Facts| {
                 let mut side = shared.clone();
                 if !own.warnings.is_empty() {

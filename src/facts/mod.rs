@@ -3,10 +3,13 @@
 //! Facts are read once, when a recording is opened, and shown by every output. What is not
 //! known is `None`, and stays unsaid: an output that does not know the unit shows none.
 
+mod findings;
 pub mod header;
 pub mod units;
 
 use std::time::{Duration, SystemTime};
+
+pub use findings::{ChangedFunction, Findings};
 
 use crate::printable::printable;
 use crate::weight::Weight;
@@ -70,6 +73,8 @@ pub struct Facts {
     pub comments: Vec<String>,
     /// The facts of the two sides of a differential profile.
     pub sides: Option<Box<Sides>>,
+    /// The verdicts of the comparison that a differential profile comes of.
+    pub findings: Option<Box<Findings>>,
 }
 
 /// The facts of both sides of a differential profile.
@@ -225,7 +230,7 @@ impl Facts {
     ///
     /// For a tool that selects or rewrites stacks and does not count again.
     pub fn without_counts(&self) -> Facts {
-        let mut facts = Facts { samples: None, cpu_time: None, ..self.clone() };
+        let mut facts = Facts { samples: None, cpu_time: None, findings: None, ..self.clone() };
         if let Some(sides) = &mut facts.sides {
             sides.before = sides.before.without_counts();
             sides.after = sides.after.without_counts();

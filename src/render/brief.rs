@@ -18,7 +18,6 @@
 
 use super::amounts::Amounts;
 use super::columns::{points, share};
-use super::compare::{Steps, judge};
 use super::format::takes;
 use super::functions::{Functions, Row, change};
 use super::label::fit;
@@ -28,6 +27,7 @@ use super::tree::{Pruned, heaviest_first};
 use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings, about};
 use crate::error::Result;
+use crate::facts::Facts;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::printable::{is_hidden, printable};
 use crate::profile::units::{grouped, is_scaled};
@@ -42,8 +42,7 @@ pub const FORMAT: Format = Format {
     open: |settings, target| {
         let functions = Functions::of_table(settings);
         let pruned = Pruned::new(settings, MIN_PERCENT);
-        let steps = Default::default();
-        Ok(Box::new(Brief { functions, pruned, steps, settings, target }))
+        Ok(Box::new(Brief { functions, pruned, settings, target }))
     },
 };
 
@@ -63,8 +62,6 @@ const LINE: usize = 48;
 struct Brief<'a> {
     functions: Functions,
     pruned: Pruned,
-    /// The weight of a sample before and after.
-    steps: (Steps, Steps),
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
@@ -84,8 +81,6 @@ impl Visitor for Brief<'_> {
     }
 
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.steps.0.note(weights.before);
-        self.steps.1.note(weights.value);
         self.functions.stack(stack, weights)
     }
 
@@ -95,7 +90,6 @@ impl Visitor for Brief<'_> {
     }
 
     fn restart(&mut self) -> Result<()> {
-        self.steps = Default::default();
         self.functions.restart()?;
         self.pruned.restart()
     }
@@ -103,7 +97,7 @@ impl Visitor for Brief<'_> {
 
 impl Writer for Brief<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Brief { functions, pruned, steps, settings, target } = *self;
+        let Brief { functions, pruned, settings, target } = *self;
         let all = settings.shown_both(summary.total)?;
         let amounts = Amounts::new(&summary.facts);
         let budget = settings.tree.budget.unwrap_or(BUDGET).saturating_mul(BYTES_PER_TOKEN);
@@ -126,8 +120,7 @@ impl Writer for Brief<'_> {
         }
         text.push(b'\n');
         if summary.columns == Columns::Two {
-            let steps = (steps.0.times(settings.factor)?, steps.1.times(settings.factor)?);
-            text.extend_from_slice(verdict(&rows, all, steps, settings)?.as_bytes());
+            text.extend_from_slice(verdict(&summary.facts, all).as_bytes());
         }
         let closer = commands(rows.first().map(|row| row.name));
         let others = others.map_or_else(String::new, |row| remark(&row, all, summary.columns) + "\n");
@@ -145,31 +138,14 @@ impl Writer for Brief<'_> {
     }
 }
 
-/// The change of the whole, and how many functions changed significantly.
-fn verdict(rows: &[Row<'_>], all: Weights, steps: (Steps, Steps), settings: &Settings) -> Result<String> {
-    let weights = rows.iter().map(|row| (row.own.before, row.own.value));
-    let sure = judge(&settings.comparison, weights, (all.before, all.value), steps);
-    let (mut grew, mut shrank) = (0, 0);
-    for (row, _) in rows.iter().zip(sure).filter(|(_, is_sure)| *is_sure) {
-        if change(row.own)?.is_negative() {
-            shrank += 1;
-        } else {
-            grew += 1;
-        }
-    }
+/// The verdict of the comparison; without one, the change of the whole.
+fn verdict(facts: &Facts, all: Weights) -> String {
     let of = (all.before.to_f64(), all.value.to_f64());
-    let whole = if of.0 > 0.0 {
-        format!("{:+.1}% in all", 100.0 * (of.1 - of.0) / of.0)
-    } else {
-        "all is new".to_owned()
-    };
-    Ok(match grew + shrank {
-        0 => format!("verdict: {whole}; no function's own share changed significantly\n"),
-        _ => format!(
-            "verdict: {whole}; significantly more in {grew}, less in {shrank} of {} functions\n",
-            rows.len()
-        ),
-    })
+    match &facts.findings {
+        Some(findings) => format!("verdict: {}\n", findings.verdict),
+        None if of.0 > 0.0 => format!("whole: {:+.1}%, not judged\n", 100.0 * (of.1 - of.0) / of.0),
+        None => "whole: all is new\n".to_owned(),
+    }
 }
 
 /// The heaviest functions, as far as there is room.

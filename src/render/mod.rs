@@ -64,6 +64,7 @@ mod timed_calls;
 mod top;
 mod tree;
 mod tsv;
+mod verdicts;
 pub mod writer;
 
 pub use builders::{HtmlOptions, SvgOptions};

@@ -7,9 +7,10 @@
 use std::io::Write;
 
 use super::colour::PaletteMap;
+use super::verdicts::Judging;
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{ForkedVisitor, Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, ForkedVisitor, Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::reading::Opened;
 use crate::weight::Weight;
@@ -232,7 +233,11 @@ pub fn feed<'a>(
     let order = settings.order;
     let mut stated = Stated { settings, visitor };
     let visitor: &mut dyn Visitor = if settings.changes_facts() { &mut stated } else { &mut *stated.visitor };
-    let mut summary = match input.into() {
+    let input = input.into();
+    let is_plain = input.profile().is_some_and(|profile| profile.columns() == Columns::One);
+    let mut judging = Judging::new(settings, visitor);
+    let visitor: &mut dyn Visitor = if is_plain { &mut *judging.visitor } else { &mut judging };
+    let mut summary = match input {
         Input::Profile(profile) => profile.walk(order, rewrite, visitor)?,
         Input::Opened(opened) => opened.walk_on(settings.threads, order, rewrite, visitor)?,
     };
@@ -240,6 +245,7 @@ pub fn feed<'a>(
         summary.not_understood.refuse()?;
     }
     summary.facts = settings.facts(&summary.facts)?;
+    judging.finish(&mut summary)?;
     Ok(summary)
 }
 

@@ -192,7 +192,7 @@ test("changes that may be noise are grey, as in the SVG, until one asks for all"
     const drawn = svg.match(new RegExp(`<title>${name} [^]*?fill="(#[0-9a-f]{6})"`))?.[1];
     assert.equal(colour === grey, drawn === "#d0d0d0", `${name}: ${colour}, ${drawn}`);
   }
-  assert.deepEqual((await coloursOf(page, paths)).map((colour) => colour === grey), [false, false, true]);
+  assert.deepEqual((await coloursOf(page, paths)).map((colour) => colour === grey), [false, true, true]);
   const { left, top, width } = await box(page, "m;wobbles");
   await page.mouse.move(left + width / 2, top + 9);
   assert.match(await text(page, "tip"), /the change is not significant/);

@@ -60,7 +60,7 @@ test("header, graph, table and tip tell of the same functions", async () => {
   assert.ok(significant.length > 2, significant.join());
   // The header counts them and names the largest.
   const answer = await text(page, "answer");
-  const [, slower, faster] = /self: (\d+) functions? significantly slower, (\d+) faster/.exec(answer) ?? [];
+  const [, slower, faster] = /self: (\d+) significantly slower, (\d+) faster/.exec(answer) ?? [];
   assert.equal(Number(slower) + Number(faster), significant.length, answer);
   for (const name of await page.$$eval("#answer .link", (all) => all.map((one) => one.textContent))) assert.ok(significant.includes(name), name);
   // The graph has colours for them alone.
@@ -82,7 +82,7 @@ test("header, graph, table and tip tell of the same functions", async () => {
 
 test("a function that is slower in one place and faster in another is one function", async () => {
   const page = await view("a;work 4000 6000\nb;work 6000 4000\nc;rest 90000 90000\n", { hash: "#change=self" });
-  assert.match(await text(page, "answer"), /self: no function changed significantly$/);
+  assert.match(await text(page, "answer"), /^no change; whole 100,000 → 100,000/);
   const colours = await coloursOf(page, ["a;work", "b;work"]);
   assert.deepEqual(colours, ["rgb(208, 208, 208)", "rgb(208, 208, 208)"]);
 });
@@ -93,5 +93,23 @@ test("a folded run has the verdict and the p of its first function", async () =>
     const { changes, names, parts: [{ tree }] } = globalThis.flame.model;
     return [...tree.name.keys()].filter((i) => names.folds.has(tree.name[i])).map((i) => [changes.isSignificant(tree, i), changes.pText(tree, i)]);
   });
-  assert.deepEqual(told, [[true, "p < 0.001"]]);
+  assert.deepEqual(told, [[true, "p=0.003"]]);
+});
+
+test("a comparison has the verdict of fg-diff, of all runs, and each name opens its function", async () => {
+  const line = (/** @type {number} */ n, /** @type {number} */ lex) => `# unit: ns\n# period: 1000 ns\nmain;lex ${(lex + (n * 7) % 5) * 1000}\nmain;read ${(4000 + (n * 13) % 900) * 1000}\nmain;rest ${(5000 + n) * 1000}\n`;
+  const sides = [["--before", 2000], ["--after", 2600]].map(([option, lex]) => [option, ...[1, 2, 3, 4, 5].map((n) => save("folded", line(n * 3, Number(lex))))]);
+  const report = JSON.parse(String(run("fg-diff", "", "--json", ...sides.flat())));
+  const page = await view(String(run("fg-diff", "", ...sides.flat())), { hash: "#view=icicle" });
+  assert.equal(await text(page, "answer"), report.verdict);
+  assert.match(report.verdict, /^slower: lex /);
+  const significant = await page.evaluate(() => {
+    const { changes, names } = globalThis.flame.model;
+    const [own, total] = changes.significant();
+    return names.texts.filter((_, id) => own[id] || total[id]).sort();
+  });
+  assert.deepEqual(significant, report.rows.filter((row) => row.significant).map(({ name }) => name).sort());
+  await page.click("#answer .link");
+  await settled(page);
+  assert.equal(await page.evaluate(() => globalThis.flame.model.names.texts[globalThis.flame.model.focus]), "lex");
 });

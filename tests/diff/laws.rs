@@ -22,6 +22,7 @@ fn units(text: &str) -> i64 {
 fn rows(output: &str) -> Vec<(&str, i64, i64)> {
     output
         .lines()
+        .filter(|line| !line.starts_with("# "))
         .map(|line| {
             let mut fields = line.rsplitn(3, ' ');
             let after = units(fields.next().unwrap());

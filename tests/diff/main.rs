@@ -10,6 +10,7 @@ mod history;
 mod joined;
 mod judged;
 mod laws;
+mod one_engine;
 mod ranges;
 mod recorded;
 mod reports;

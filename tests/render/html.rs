@@ -27,7 +27,7 @@ fn profiles_come_back_exactly() {
         "a 1\n",
         "a 1\na;b 2\na;b;c 0\na;bb 340282366920938463463374607431768\nd 5\n",
         "a 0.5\na;b 2\na;c 0.125\n",
-        "a 1 2\na;b 0 3\na;c 4 0\nd;e 0.5 7\n",
+        "# verdict: no change\na 1 2\na;b 0 3\na;c 4 0\nd;e 0.5 7\n",
         ";;a 3\n",
         "</script>;<img onerror=x> 1\n",
         "main_[k];x y 12\n",
@@ -114,7 +114,12 @@ fn facts_travel_through_the_page() {
     assert_eq!(String::from_utf8(there_and_back(&[], text.as_bytes())).unwrap(), text);
     let sides =
         "# columns: before, after\n# unit: ns\n# before.command: ./old\n# after.command: ./new\na;b 20 30\n";
-    assert_eq!(String::from_utf8(there_and_back(&[], sides.as_bytes())).unwrap(), sides);
+    // A page of two columns states what it says of them.
+    let back = String::from_utf8(there_and_back(&[], sides.as_bytes())).unwrap();
+    let (verdict, rest): (Vec<&str>, Vec<&str>) =
+        back.split_inclusive('\n').partition(|line| line.starts_with("# verdict: "));
+    assert!(verdict.concat().starts_with("# verdict: no change; whole 20 → 30 ns"), "{verdict:?}");
+    assert_eq!(rest.concat(), sides);
 }
 
 /// The examples of the library's scaler, which the test of the page's scaler reads.

@@ -32,6 +32,7 @@ use crate::input::Source;
 use crate::printable::printable;
 use crate::profile::{Facts, Profile, TimeRange, header, units};
 use crate::reading::Opened;
+use crate::render::compare::Comparison;
 use crate::render::{Format, Settings};
 use crate::weight::Weight;
 
@@ -166,13 +167,13 @@ impl Tool for Diff {
             labels: self.labels.label.clone(),
             weight_by: self.labels.weight_by.clone(),
         };
-        let before = self.open(&before, is_report, &part(self.before_time))?;
-        let after = self.open(&after, is_report, &part(self.after_time))?;
+        let before = self.open(&before, &part(self.before_time))?;
+        let after = self.open(&after, &part(self.after_time))?;
         let drawing = self.drawing().filter(|_| !is_report);
         if !is_report && drawing.is_none() && self.write_planned(&before, &after, &options)? {
             return Ok(Exit::Yes);
         }
-        let prepared = Prepared::new(&before, &after, &options, is_report)?;
+        let mut prepared = Prepared::new(&before, &after, &options, is_report)?;
         self.judge_lines(&prepared)?;
         self.say_note(prepared.unit_note());
         if !is_report {
@@ -181,6 +182,7 @@ impl Tool for Diff {
                 self.warn_of_unlike(totals.0, totals.1, prepared.facts());
             }
             self.say_notes(&prepared.notes(&options));
+            prepared.judge(&options)?;
             match drawing {
                 Some((path, format)) => self.draw(prepared.profile(&options)?, path, format)?,
                 None => self.write_joined(prepared, &options)?,
@@ -226,10 +228,10 @@ impl Diff {
         Ok((before, after))
     }
 
-    /// Opens the files of a side. Folded text is left to be streamed. A report wants the times of
+    /// Opens the files of a side. Folded text is left to be streamed. Changes are judged by the times of
     /// samples, where a file has them.
-    fn open(&self, sources: &[Source], is_report: bool, part: &SidePart) -> anyhow::Result<Vec<Recording>> {
-        let reading = self.reading.read_options(self.quiet).places(false).samples(is_report);
+    fn open(&self, sources: &[Source], part: &SidePart) -> anyhow::Result<Vec<Recording>> {
+        let reading = self.reading.read_options(self.quiet).places(false).samples(true);
         let mut recordings = Vec::with_capacity(sources.len());
         for source in sources {
             let opened = Recording::open(source, &reading, part);
@@ -348,8 +350,11 @@ impl Diff {
 
     /// Writes the differential profile in a format of fg-render's.
     fn draw(&self, profile: Profile, path: &Path, format: &'static Format) -> anyhow::Result<()> {
+        let is_judged = profile.facts().findings.is_some();
         let input = Opened::Profile(Box::new(profile), Box::default());
-        let settings = Settings { comparison: self.test.comparison(), ..Settings::default() };
+        // Stated verdicts have these limits already; those of other limits would be judged without the runs.
+        let comparison = if is_judged { Comparison::default() } else { self.test.comparison() };
+        let settings = Settings { comparison, ..Settings::default() };
         let written = write_files(&input, &[(Some(path), format)], &settings)?;
         written.outputs.iter().flat_map(|output| &output.notes).for_each(|note| self.say_note(Some(note)));
         if written.is_empty() {

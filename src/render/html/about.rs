@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::payload::Payload;
 use crate::error::Result;
+use crate::facts::ChangedFunction;
 use crate::folded::{Columns, WalkSummary};
 use crate::profile::{Facts, header};
 use crate::render::colour::{Colours, PALETTES, Scheme};
@@ -23,7 +24,7 @@ pub(super) fn about(payload: &Payload, summary: &WalkSummary, settings: &Setting
     let measured =
         if differential { Some(facts.subtitle_of_sides(total)) } else { facts.subtitle(total.value) };
     let sides = facts.sides.as_ref().map(|sides| [sides.before.details(), sides.after.details()]);
-    Ok(json!({
+    let mut about = json!({
         "tool": concat!("fg-render ", env!("CARGO_PKG_VERSION")),
         "title": settings.page_title(facts, summary.columns),
         "subtitle": picture.subtitle,
@@ -57,9 +58,14 @@ pub(super) fn about(payload: &Payload, summary: &WalkSummary, settings: &Setting
         "ownChange": comparison.own,
         // JSON has no infinity, which stands for taking every change as significant.
         "alpha": comparison.alpha.is_finite().then_some(comparison.alpha),
-        "minEffect": comparison.min_effect,
         "period": comparison.period.map(|period| period.to_f64() * settings.factor.to_f64()),
-    }))
+    });
+    if let Some(findings) = &facts.findings {
+        let row = |function: &ChangedFunction| json!([function.name, function.own, function.total]);
+        about["verdict"] = json!(findings.parts_of_verdict());
+        about["changed"] = findings.changed.iter().map(row).collect();
+    }
+    Ok(about)
 }
 
 /// The warnings of the whole and of both sides; one that is of one side only says which.

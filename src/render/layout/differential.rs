@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::folded::{Frame, Weights};
-use crate::render::compare::Steps;
 use crate::weight::Weight;
 
 /// The weights of a kept frame on both sides.
@@ -21,8 +20,6 @@ pub(super) struct Change {
 pub(super) struct Differential {
     /// The changes of kept frames.
     pub(super) changes: Vec<Change>,
-    /// The weight of a sample before and after.
-    pub(super) steps: (Steps, Steps),
     /// The weight before of callees that weigh nothing after, by depth, until the frame that they
     /// vanished from is closed.
     gone: Vec<Weight>,
@@ -32,12 +29,6 @@ impl Differential {
     /// Returns true if a frame has weight before, or closes over what vanished.
     pub(super) fn concerns(&self, frame: &Frame<'_>) -> bool {
         !frame.total.before.is_zero() || !self.gone.is_empty()
-    }
-
-    /// Notes the self weights of a frame.
-    pub(super) fn note(&mut self, own: Weights) {
-        self.steps.0.note(own.before);
-        self.steps.1.note(own.value);
     }
 
     /// Keeps a change, and returns one more than its index.

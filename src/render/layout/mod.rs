@@ -13,7 +13,8 @@ mod union;
 
 use std::any::Any;
 
-use super::compare::{Comparison, Widths, judge};
+use super::compare::{Comparison, Widths};
+use super::verdicts::FrameVerdicts;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{
     Columns, ForkedVisitor, Frame, FrameId, Known, StackTable, Visitor, WalkSummary, Weights,
@@ -232,18 +233,14 @@ impl Layout {
         }
         let has_ghosts = self.has_ghosts && self.settle_ghosts(real, union);
         let gone = self.differential.gone_roots();
-        let Differential { changes, steps, .. } = self.differential;
+        let Differential { changes, .. } = self.differential;
         // A caller starts where its first callee does, and has less depth: tree order.
         self.boxes.sort_unstable_by(|a, b| a.start.cmp(&b.start).then(a.depth.cmp(&b.depth)));
         let sure = match summary.columns {
             Columns::One => Vec::new(),
             Columns::Two => {
-                let weights = self.boxes.iter().map(|kept| match kept.change {
-                    0 => (Weight::ZERO, kept.total),
-                    n => (changes[n as usize - 1].before, changes[n as usize - 1].after),
-                });
-                let Weights { value, before } = summary.total;
-                judge(&self.comparison, weights, (before, value), steps)
+                let verdicts = FrameVerdicts::of(&summary.facts, &self.comparison);
+                self.boxes.iter().map(|kept| verdicts.is_sure(self.names.name(kept.name))).collect()
             }
         };
         Ok(Graph {
@@ -269,11 +266,8 @@ impl Visitor for Layout {
     #[inline]
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
         let mut gone = Weight::ZERO;
-        if self.differential.concerns(&frame) {
-            if self.comparison.widths == Widths::After {
-                gone = self.differential.take_gone(&frame)?;
-            }
-            self.differential.note(frame.own);
+        if self.differential.concerns(&frame) && self.comparison.widths == Widths::After {
+            gone = self.differential.take_gone(&frame)?;
         }
         let place = self.place(&frame)?;
         let mut whole = self.width(so_far);

@@ -3,6 +3,8 @@
 use super::*;
 use crate::folded::{Order, walk};
 use crate::input::Source;
+use crate::render::Settings;
+use crate::render::writer::feed;
 
 fn graph(text: &str, least_share: f64) -> Graph {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -196,7 +198,10 @@ fn names_of_frames_that_became_too_narrow_are_let_go() {
 #[test]
 fn a_change_is_judged_by_the_weight_of_a_sample() {
     let is_sure = |text: &str| {
-        let graph = graph(text, 0.0);
+        let mut layout = Layout::new(0.0, None);
+        let profile = crate::Profile::from_bytes(text).unwrap();
+        let summary = feed(&profile, &Settings::default(), &mut layout).unwrap();
+        let graph = layout.finish(&summary).unwrap();
         graph.frames().find(|frame| frame.name == b"b").unwrap().is_sure
     };
     // Two samples of 100, and two hundred of 1.

@@ -63,12 +63,12 @@ export class Changes {
   /** The verdict on each function, and its p. */
   judged() {
     const { about, given, base, memo, names, numbers, spreads, times, tree } = this.model;
-    const isOfRanges = times !== null && about !== given;
     return memo.get("significant", [tree, about, spreads, names.texts.length], () => {
+      if (!times || about === given) return this.#stated();
       // Of ranges of time, the samples are known: their stacks alone may be too few to tell.
-      const samples = isOfRanges ? { ...base, before: times.weight, self: times.weight } : base;
+      const samples = { ...base, before: times.weight, self: times.weight };
       // A sample that stands for others tells no more than one.
-      const each = isOfRanges && times.isCoarse ? times.samples / times.n : 1;
+      const each = times.isCoarse ? times.samples / times.n : 1;
       const period = periods(about, samples, 10 ** numbers.decimals).map((weight) => weight * each);
       const count = names.texts.length;
       const [own, total] = [0, 1].map(() => ({ before: new Float64Array(count), after: new Float64Array(count) }));
@@ -79,10 +79,18 @@ export class Changes {
         total.before[row.id] = row.totalBefore / period[0];
         total.after[row.id] = row.total / period[1];
       }
-      const limits = isOfRanges ? { alpha: about.alpha, ...OF_RANGES } : about;
       const all = /** @type {[number, number]} */ ([(tree.totalBefore?.[0] ?? 0) / period[0], tree.total[0] / period[1]]);
-      return judgeFunctions(limits, all, [own, total], spreads && ((kind, id) => [spreads[0](kind, id), spreads[1](kind, id)]));
+      return judgeFunctions({ alpha: about.alpha ?? 2, ...OF_RANGES }, all, [own, total], spreads && ((kind, id) => [spreads[0](kind, id), spreads[1](kind, id)]));
     });
+  }
+
+  /** The verdicts that came with two columns; without any, every change counts.
+   * @returns {{ significant: Uint8Array[], p: (number | string)[][] }} */
+  #stated() {
+    const { about, names } = this.model;
+    const known = new Map(about.changed?.map(([name, ...p]) => [name, p]));
+    const p = [0, 1].map((kind) => names.texts.map((name) => known.get(name)?.[kind] ?? ""));
+    return { significant: p.map((all) => Uint8Array.from(all, (one) => (!about.changed || one ? 1 : 0))), p };
   }
 
   /** Returns true if the function of a node changed significantly: itself, or with what it calls.
@@ -103,7 +111,7 @@ export class Changes {
    * @param {number} node */
   pText({ name }, node) {
     const p = this.judged().p[this.model.state.ownChange ? 0 : 1][this.#first(name[node])];
-    return p >= 0 ? (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2)}`) : "";
+    return typeof p === "string" ? p : p >= 0 ? (p < 0.001 ? "p < 0.001" : `p=${p.toPrecision(2)}`) : "";
   }
 
   /** Returns true if a frame is grey because chance explains the change of its function.

@@ -86,8 +86,7 @@ function changesOf(model, tree, node) {
   if (all) facts.push(["All calls of it", text(all)]);
   if (node > 0 && about.alpha !== null) {
     const [what, where, p] = [state.ownChange ? "the self change" : "the change", all ? "of all its calls, " : "", changes.pText(tree, node)];
-    if (!changes.isSignificant(tree, node)) facts.push(["Note", `${where}${what} is not significant${p && `, ${p}`}`]);
-    else facts.push(["Note", `${where}${what} is significant, ${p}`]);
+    facts.push(["Note", `${where}${what} is ${changes.isSignificant(tree, node) ? "" : "not "}significant${p && `, ${p}`}`]);
   }
   return facts;
 }

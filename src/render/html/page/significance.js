@@ -1,14 +1,11 @@
 // The significance of changes: the tests of src/significance.rs, written here once more because the
-// weights to compare depend on the threads, the steps of refining and the view that are chosen.
+// weights to compare are those of ranges of time that are chosen in the page.
 
 /** @import { About, Tree } from "./types.js" */
 
 /** Below this many expected hits the normal approximation is off where it matters; the exact test
  * takes over. */
 const EXACT_BELOW = 100;
-/** Lighter frames are too narrow for a picture, and are not tested: a million tests of nothing
- * would only make the others blind. */
-const LEAST_SHARE = 1 / 12000;
 
 /** The samples that fell on something and all samples, before (x, n) and after (y, m).
  * @typedef {{ x: number, n: number, y: number, m: number }} Counts */
@@ -59,9 +56,9 @@ const ALIKE = 0.1;
 /**
  * The limits of a significant change.
  * @typedef {object} Limits
- * @property {number | null} alpha
+ * @property {number} alpha
  * @property {number} minEffect in percentage points
- * @property {number} [minSamples] fewer samples on both sides are not tested; without it, what is too narrow for a picture
+ * @property {number} minSamples fewer samples on both sides are not tested
  */
 
 /** The functions whose self weight and whose total weight changed significantly, by the rules of fg-diff for one recording a side:
@@ -75,7 +72,6 @@ const ALIKE = 0.1;
 export function judgeFunctions({ alpha, minEffect, minSamples }, [n, m], kinds, spreadOf = null) {
   const significant = kinds.map(({ after }) => new Uint8Array(after.length));
   const p = kinds.map(({ after }) => new Float64Array(after.length).fill(NaN));
-  if (alpha === null) return { significant: significant.map((all) => all.fill(1)), p };
   const alike = (ALIKE * minEffect) / 100;
   /** @typedef {{ p: number, attention: number, of: [number, number, number][], shares: [number, number] }} Shared a test, and the kinds, functions and points it is of */
   /** @type {Map<string, Shared>} */
@@ -88,10 +84,9 @@ export function judgeFunctions({ alpha, minEffect, minSamples }, [n, m], kinds, 
     let own = null;
     for (let kind = 0; kind < kinds.length; kind++) {
       const [x, y] = [kinds[kind].before[row], kinds[kind].after[row]];
-      const isRare = minSamples === undefined ? !(x >= n * LEAST_SHARE || y >= m * LEAST_SHARE) : Math.max(x, y) < minSamples;
       /** @type {[number, number]} */
       const shares = [n ? x / n : 0, m ? y / m : 0];
-      if (isRare || !(x || y) || 100 * (shares[0] + shares[1]) < minEffect) continue;
+      if (Math.max(x, y) < minSamples || !(x || y) || 100 * (shares[0] + shares[1]) < minEffect) continue;
       const key = `${shares[0]} ${shares[1]}`;
       /** @type {Shared | undefined} */
       let test = own && own.shares.every((share, side) => Math.abs(share - shares[side]) <= alike) ? own : known.get(key);

@@ -120,7 +120,7 @@ function link({ model, navigation }, id, note) {
   const name = model.names.show(id);
   const label = name.length > LONG_NAME ? shorterForms(name).find((form) => form.length <= LONG_NAME) ?? shorterForms(name).at(-1) ?? name : name;
   const open = { class: "link", title: `${name}: callers and callees`, click: () => navigation.butterfly(id) };
-  const made = make("span", {}, make("button", open, label.slice(0, 200)), ` ${note}`);
+  const made = make("span", {}, make("button", open, label.slice(0, 200)), note && ` ${note}`);
   // A short name has room beside a long one.
   made.style.flexShrink = label.length > 16 ? "1" : "0";
   return made;
@@ -168,10 +168,11 @@ function remedy(about, { unknown, unknownSelf }) {
  * @param {App} app */
 function changesOfView(app) {
   const { model } = app;
-  const { about, changes, memo, names, numbers, tree } = model;
+  const { about, changes, given, memo, names, numbers, tree } = model;
+  // Every second part is the name of a function.
+  if (about === given && about.verdict) return about.verdict.map((part, n) => (n % 2 && names.texts.includes(part) ? link(app, names.texts.indexOf(part), "") : make("span", {}, part)));
   const rows = memo.get("functions", [tree], () => atOnce(functions(tree, names.texts.length))).filter(({ id }) => id !== names.other);
   const [significant] = changes.significant();
-  const change = (/** @type {Row} */ row) => row.self - row.before;
   // Shares of ranges of different lengths are compared, not their weights.
   const moved = (/** @type {Row} */ row) => changes.difference(row.before, row.self);
   const changed = rows.filter((row) => significant[row.id] && moved(row) !== 0).sort((a, b) => Math.abs(moved(b)) - Math.abs(moved(a)) || a.id - b.id);
@@ -179,10 +180,8 @@ function changesOfView(app) {
   const [more, less] = wordsOfChange(model);
   const [before, after] = [tree.totalBefore?.[0] ?? 0, tree.total[0]];
   const all = before > 0 ? changeText(before, after) : "all new";
-  const count = (/** @type {number} */ n) => `${n.toLocaleString("en")} function${n === 1 ? "" : "s"}`;
-  const judged = about.alpha === null ? "" : "significantly ";
-  const verdict = changed.length ? `${count(grew.length)} ${judged}${more}, ${shrank.length.toLocaleString("en")} ${less}` : "no function changed significantly";
-  const note = (/** @type {Row} */ row) => (model.state.shares ? `${signed(100 * moved(row), 2)} pp` : (change(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(change(row))));
+  const verdict = changed.length ? `${grew.length} significantly ${more}, ${shrank.length} ${less}` : "no function changed significantly";
+  const note = (/** @type {Row} */ row) => (model.state.shares ? `${signed(100 * moved(row), 2)} pp` : (moved(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(moved(row))));
   return [make("b", {}, `${all} in all, self: ${verdict}`), ...[...grew.slice(0, EACH), ...shrank.slice(0, EACH)].map((row) => link(app, row.id, note(row)))];
 }
 
