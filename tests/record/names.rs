@@ -158,15 +158,15 @@ fn javascript_is_named_without_a_trace() {
         let words = [options, &["--", "node"]].concat();
         with_names(folder.path(), "NODE_OPTIONS", &words, "hot.js")
     };
-    let Some((named, said)) = record(&["--runtime-names"]) else { return };
+    let Some((named, said)) = record(&["--runtime-names", "all"]) else { return };
     assert!(part(&named, "coldly") > 0.5, "{named}");
     assert!(said.contains("JavaScript functions are named by NODE_OPTIONS\n"), "{said}");
     let pid = said.lines().find_map(|line| line.strip_prefix("pid ")).expect("it was printed");
     assert!(!fs::exists(format!("/tmp/perf-{pid}.map")).expect("a folder"), "{pid}");
     let (nameless, said) = record(&[]).expect("as before");
     assert_eq!(part(&nameless, "coldly"), 0.0, "{nameless}");
-    assert!(said.contains("--runtime-names would name JavaScript functions (NODE_OPTIONS="), "{said}");
-    let (_, said) = record(&["--no-runtime-names"]).expect("as before");
+    assert!(said.contains("--runtime-names all would name JavaScript functions (NODE_OPTIONS="), "{said}");
+    let (_, said) = record(&["--runtime-names", "none"]).expect("as before");
     assert!(!said.contains("NODE_OPTIONS="), "{said}");
 }
 
@@ -185,7 +185,7 @@ fn erlang_is_named_if_asked() {
     let done = Command::new("erlc").arg("hot.erl").current_dir(compiled.path()).status();
     assert!(done.expect("it comes with erl").success());
     copied::program(&compiled.path().join("hot.beam"), &folder.path().join("hot.beam"));
-    let words = ["--runtime-names", "--", "erl", "-noshell", "-s", "hot"];
+    let words = ["--runtime-names", "all", "--", "erl", "-noshell", "-s", "hot"];
     let Some((named, said)) = with_names(folder.path(), "ERL_FLAGS", &words, "main") else { return };
     assert!(part(&named, "hot:coldly/2") > 0.5, "{named}{said}");
 }

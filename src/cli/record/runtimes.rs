@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Record;
 use crate::cli::{Tool, say};
@@ -13,17 +13,25 @@ use crate::record::request::{Invocation, Request, Target};
 #[cfg(target_os = "linux")]
 use crate::record::sampler::Outcome;
 
-/// The options on the names of what a runtime compiles.
+/// The runtimes that are asked for the names of what they compile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Asked {
+    /// Java, which it costs nothing
+    #[default]
+    Free,
+    /// Java, node, Python and Erlang, which it may cost a tenth of their time
+    All,
+    /// None: the environment of COMMAND is left alone
+    None,
+}
+
+/// The option on the names of what a runtime compiles.
 #[derive(Args, Debug, Default)]
 pub struct RuntimeArgs {
-    /// Ask node, Python or Erlang for the names of the functions that they compile, by NODE_OPTIONS,
-    /// PYTHONPERFSUPPORT or ERL_FLAGS. It may cost them a tenth of their time
-    #[arg(long, conflicts_with = "no_runtime_names")]
-    pub runtime_names: bool,
-
-    /// Do not ask Java for these names by JAVA_TOOL_OPTIONS, as is done by default
-    #[arg(long)]
-    pub no_runtime_names: bool,
+    /// The runtimes that are asked, by JAVA_TOOL_OPTIONS, NODE_OPTIONS, PYTHONPERFSUPPORT or ERL_FLAGS, to
+    /// name the functions that they compile
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    pub runtime_names: Asked,
 }
 
 /// A runtime that names its code when a variable asks for it.
@@ -101,7 +109,7 @@ impl RuntimeArgs {
 
     /// Asks the runtime of a program; returns true if it was asked.
     fn ask_program(&self, invocation: &mut Invocation, quiet: bool) -> bool {
-        if self.no_runtime_names {
+        if self.runtime_names == Asked::None {
             return false;
         }
         let Some(runtime) = find(invocation) else { return false };
@@ -114,16 +122,16 @@ impl RuntimeArgs {
         {
             return false;
         }
-        let is_asked = runtime.is_default || self.runtime_names;
+        let is_asked = runtime.is_default || self.runtime_names == Asked::All;
         if !quiet {
             let line = match (is_asked, self.runtime_names) {
-                (false, _) => {
-                    format!("--runtime-names would name {names} functions ({variable}={words}), at some cost")
+                (false, _) => format!(
+                    "--runtime-names all would name {names} functions ({variable}={words}), at some cost"
+                ),
+                (true, Asked::Free) => {
+                    format!("{names} functions are named by {variable}; not with --runtime-names none")
                 }
-                (true, false) => {
-                    format!("{names} functions are named by {variable}; --no-runtime-names leaves it out")
-                }
-                (true, true) => format!("{names} functions are named by {variable}"),
+                (true, _) => format!("{names} functions are named by {variable}"),
             };
             say(Record::NAME, format_args!("{line}"));
         }
@@ -227,7 +235,7 @@ mod tests {
         assert!(!asks.ask_program(&mut invocation, true) && invocation.environment.is_empty());
         invocation.arguments.clear();
         assert!(!asks.ask_program(&mut invocation, true), "it costs too much to be asked for unasked");
-        let asks = RuntimeArgs { runtime_names: true, ..asks };
+        let asks = RuntimeArgs { runtime_names: Asked::All };
         assert!(asks.ask_program(&mut invocation, true));
         let (name, value) = &invocation.environment[0];
         assert_eq!(name, "NODE_OPTIONS");
