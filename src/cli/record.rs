@@ -36,6 +36,8 @@ pub mod runs;
 #[cfg(target_os = "linux")]
 mod sampling;
 pub mod serve;
+#[cfg(all(feature = "parquet", target_os = "linux"))]
+mod store;
 #[cfg(target_os = "linux")]
 mod sudo;
 mod values;
@@ -244,7 +246,11 @@ impl Tool for Record {
                 if let Some(waiting) = self.serve.waiting {
                     return self.how.serve(waiting, which);
                 }
-                self.how.record_runs(invocation, which)
+                #[cfg(all(target_os = "linux", feature = "parquet"))]
+                let how = self.how.through_parts();
+                #[cfg(not(all(target_os = "linux", feature = "parquet")))]
+                let how = self.how;
+                how.record_runs(invocation, which)
             }
         }
     }

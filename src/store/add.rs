@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -92,18 +92,30 @@ impl Values {
     }
 }
 
-/// Adds the recordings that are not in the store yet as one run.
-///
-/// # Errors
-/// The system's in the folder of the store.
-pub(crate) fn add(root: &Path, recordings: &[Recording], request: &Request) -> Result<Added> {
-    let mut known = Known::default();
-    loop {
-        known.update(root)?;
-        if let Some(added) = try_add(root, recordings, request, &mut known)? {
-            return Ok(added);
+/// A store, which remembers what it has from one addition to the next.
+pub(crate) struct Store {
+    root: PathBuf,
+    known: Known,
+}
+
+impl Store {
+    /// The store in a folder, which is made when something is added.
+    pub(crate) fn new(root: &Path) -> Store {
+        Store { root: root.to_owned(), known: Known::default() }
+    }
+
+    /// Adds the recordings that are not in the store yet as one run.
+    ///
+    /// # Errors
+    /// The system's in the folder of the store.
+    pub(crate) fn add(&mut self, recordings: &[Recording], request: &Request) -> Result<Added> {
+        loop {
+            self.known.update(&self.root)?;
+            if let Some(added) = try_add(&self.root, recordings, request, &mut self.known)? {
+                return Ok(added);
+            }
+            // Another program has added a run meanwhile, and its recordings may be the same.
         }
-        // Another program has added a run meanwhile, and its recordings may be the same.
     }
 }
 

@@ -17,4 +17,4 @@ mod commit;
 mod known;
 mod tables;
 
-pub(crate) use add::{Request, add};
+pub(crate) use add::{Request, Store};

@@ -154,7 +154,9 @@ fn the_last_of_a_recording_is_written_when_a_condition_is_met() {
     let left = files(&folder.path().join("busy"));
     assert_eq!(left.len(), 1, "older files are removed: {left:?}");
     let folded = fs::read_to_string(left.first().expect("a file")).expect("a profile");
-    assert!(share(&folded, "busy") > 0.9, "{folded}");
+    // On a busy machine it computes little, and what is left between two samples is much of that.
+    let sampled: Vec<&str> = folded.lines().filter(|line| !line.contains("[not sampled]")).collect();
+    assert!(share(&sampled.join("\n"), "busy") > 0.9, "{folded}");
     assert!(!folder.path().join("never").exists(), "no condition was met");
     for mut recorder in [busy, never] {
         signal("TERM", recorder.0.id());
@@ -183,4 +185,44 @@ fn one_name_for_many_files_is_refused() {
     let signals = ["--last", "9s", "--control", "signals", "-o", "a.folded", "--", "true"];
     let said = text(&fg_record().args(signals).output().expect("it starts").stderr);
     assert!(said.contains("pause it by --control fifo:PATH"), "{said}");
+}
+
+/// Issue 41: a recording without end, in the store of a fleet.
+#[cfg(feature = "parquet")]
+#[test]
+fn parts_go_into_a_store_and_those_that_could_not_come_later() {
+    let Some(program) = ready().filter(|program| !is_refused(program)) else { return };
+    let target = endless(program);
+    let folder = tempfile::tempdir().expect("a folder");
+    // Letters of date(1) in the name of the store stand for themselves.
+    let store = folder.path().join("%Y");
+    let parts = store.join("_parts");
+    let host =
+        String::from_utf8(std::process::Command::new("uname").arg("-n").output().expect("a name").stdout);
+    let host: String =
+        host.expect("text").trim().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    // A recorder that was killed has left it.
+    let mut killed = std::process::Command::new("true").spawn().expect("it starts");
+    killed.wait().expect("it ends");
+    fs::create_dir_all(&parts).expect("a folder");
+    let left = parts.join(format!("{host}-{}-20261124T235959.folded", killed.id()));
+    fs::write(&left, "# unit: ns\nleft;behind 1000000\n").expect("a part");
+    let mut command = fg_record();
+    command.args(["--every", "0.3", "-p", &target.0.id().to_string(), "--store"]).arg(&store);
+    let recorder = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let runs = || fs::read_dir(store.join("recordings")).into_iter().flatten().count();
+    until("there are three runs", || runs() >= 3);
+    signal("TERM", recorder.id());
+    let output = recorder.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(files(&parts), BTreeSet::new(), "{output:?}");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+    let folded = command.args(["-q", "-r"]).arg(store.join("stacks")).output().expect("it starts");
+    let folded = text(&folded.stdout);
+    assert!(folded.contains("left;behind 1000000\n"), "{folded}");
+    assert!(share(&folded, "main") > 0.9, "{folded}");
+    let mut command = fg_record();
+    let refused = command.args(["--every", "60s", "-p", &target.0.id().to_string(), "--store", "/dev/null"]);
+    let refused = refused.output().expect("it starts");
+    assert!(text(&refused.stderr).contains("/dev/null/_parts: cannot make the folder"), "{refused:?}");
 }

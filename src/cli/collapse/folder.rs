@@ -45,7 +45,7 @@ pub struct FolderArgs {
     #[arg(long, value_name = "PATTERN", requires = "recursive")]
     pub path_pattern: Option<String>,
 
-    /// Add the recordings to a store of Parquet in DIR, a row for each stack of each value, and write no stacks
+    /// Add the recordings to a fleet's store of Parquet in DIR: a row for each stack of each value; writes no stacks
     ///
     /// A recording that is there already is passed over, so that the command can be repeated as recordings come.
     /// Labels are those of --path-pattern, and of recordings those that --label asks for; the day is the label
@@ -155,7 +155,7 @@ impl Collapse {
         let progress = reading.collapse.progress.take();
         let found = self.find_recordings();
         let request = store::Request { reading, pattern, recorded, progress };
-        let added = store::add(root, &found.recordings, &request);
+        let added = store::Store::new(root).add(&found.recordings, &request);
         progress::end();
         let added = added?;
         for reject in found.errors.iter().chain(&added.rejects) {

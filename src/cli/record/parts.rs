@@ -12,11 +12,19 @@ use crate::record::trigger::Trigger;
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Results")]
 #[command(group = ArgGroup::new("parts").args(["every", "last"]))]
+#[cfg_attr(feature = "parquet", command(group = ArgGroup::new("places").args(["output", "store"])))]
+#[cfg_attr(not(feature = "parquet"), command(group = ArgGroup::new("places").args(["output"])))]
 pub struct PartArgs {
     /// Write a file for every part of this length: --every 60s -o 'dir/%Y%m%dT%H%M%S.folded'; the
     /// letters are those of date(1). SIGUSR2 ends a part early
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "output", conflicts_with_all = ["raw", "svg", "html", "open", "last", "runs", "against", "root"])]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "places", conflicts_with_all = ["raw", "svg", "html", "open", "last", "runs", "against", "root"])]
     pub every: Option<Duration>,
+
+    /// Add the recordings to a fleet's store of Parquet in DIR: the parts of --every. One that cannot be
+    /// added waits in DIR/_parts
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "DIR", requires = "every", conflicts_with_all = ["output", "last"])]
+    pub store: Option<std::path::PathBuf>,
 
     /// Watch the profile grow here in the terminal: the hottest functions and a flame graph. Keys:
     /// s sorts, / searches, space holds the picture, q ends the recording, ? shows the others. COMMAND reads
@@ -25,8 +33,8 @@ pub struct PartArgs {
     #[arg(long, conflicts_with_all = ["raw", "bundle", "every", "last", "runs", "against", "root", "tui", "open", "control"])]
     pub live: bool,
 
-    /// Keep the files of the last N parts of --every, or of the last N times that --last is written, and
-    /// remove older ones
+    /// Keep the files of the last N parts of --every, or those that wait for --store, or of the last N times
+    /// that --last is written, and remove older ones
     #[arg(long, value_name = "N", requires = "parts", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep_files: u32,
 

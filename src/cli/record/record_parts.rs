@@ -13,6 +13,8 @@ use super::finish::{Recorded, conclude, write_to};
 use super::results::Use;
 use super::runs::numbered;
 use super::runtimes::remove_map;
+#[cfg(feature = "parquet")]
+use super::store::PartStore;
 use super::{Record, RecordArgs};
 use crate::cli::{Tool, say};
 use crate::collapse::Report;
@@ -45,7 +47,7 @@ impl RecordArgs {
         let (writer, records) = stream::channel();
         let reading = self.reading(Use::Write);
         let wants = Wants { places: reading.places, contexts: reading.samples };
-        let mut parts = Parts::new(self, request, wants);
+        let mut parts = Parts::new(self, request, wants)?;
         let (sampling, live) = (&self.sampling, self.sampling.shows_progress(request.target.runs_program()));
         let (outcome, folded) = std::thread::scope(|scope| {
             let sampler =
@@ -80,12 +82,27 @@ struct Parts<'a> {
     said: HashSet<String>,
     /// The first error: the recording goes on.
     failed: Option<anyhow::Error>,
+    /// The store that the files are added to.
+    #[cfg(feature = "parquet")]
+    store: Option<PartStore>,
 }
 
 impl<'a> Parts<'a> {
-    fn new(how: &'a RecordArgs, request: &'a Request, wants: Wants) -> Parts<'a> {
+    fn new(how: &'a RecordArgs, request: &'a Request, wants: Wants) -> Result<Parts<'a>, Error> {
         let (kept, files, said) = (VecDeque::new(), VecDeque::new(), HashSet::new());
-        Parts { how, request, wants, kept, files, dated: (Vec::new(), 0), until: None, said, failed: None }
+        Ok(Parts {
+            how,
+            request,
+            wants,
+            kept,
+            files,
+            dated: (Vec::new(), 0),
+            until: None,
+            said,
+            failed: None,
+            #[cfg(feature = "parquet")]
+            store: how.parts.store.as_deref().map(PartStore::open).transpose()?,
+        })
     }
 
     /// Takes a part; without its time it is the last one.
@@ -177,7 +194,10 @@ impl<'a> Parts<'a> {
     fn write(&mut self, profile: Profile, names: Vec<PathBuf>) {
         let written = names.iter().try_for_each(|name| make_folder_of(name));
         let written = written.map_err(anyhow::Error::from);
-        match written.and_then(|()| write_to(self.how, profile, &names)) {
+        let written = written.and_then(|()| write_to(self.how, profile, &names));
+        #[cfg(feature = "parquet")]
+        let written = written.and_then(|()| self.store.as_mut().map_or(Ok(()), PartStore::take_parts));
+        match written {
             Ok(()) if self.how.sampling.verbose => {
                 let written: Vec<_> = names.iter().map(|path| path.to_string_lossy()).collect();
                 say(Record::NAME, format_args!("written: {}", written.join(", ")));
