@@ -184,7 +184,7 @@ fn erlang_is_named_if_asked() {
     fs::write(compiled.path().join("hot.erl"), source).expect("a module");
     let done = Command::new("erlc").arg("hot.erl").current_dir(compiled.path()).status();
     assert!(done.expect("it comes with erl").success());
-    copied::program(&compiled.path().join("hot.beam"), &folder.path().join("hot.beam"));
+    fs::copy(compiled.path().join("hot.beam"), folder.path().join("hot.beam")).expect("a module");
     let words = ["--runtime-names", "all", "--", "erl", "-noshell", "-s", "hot"];
     let Some((named, said)) = with_names(folder.path(), "ERL_FLAGS", &words, "main") else { return };
     assert!(part(&named, "hot:coldly/2") > 0.5, "{named}{said}");
