@@ -108,7 +108,10 @@ impl Table {
         let mut section = DebugFrame::new(bytes, LittleEndian);
         section.set_address_size(8);
         section.set_vendor(self.vendor);
-        let offset = frame_entries::find(self.debug_index.get_or_init(|| frame_entries::index(&section, &self.bases)), svma)?;
+        let offset = frame_entries::find(
+            self.debug_index.get_or_init(|| frame_entries::index(&section, &self.bases)),
+            svma,
+        )?;
         let entry = section.fde_from_offset(&self.bases, offset.into(), DebugFrame::cie_from_offset).ok()?;
         if !entry.contains(svma) {
             return None;
