@@ -61,7 +61,12 @@ impl Collapser for Pyinstrument {
             return Verdict::Yes;
         }
         match HeadKeys::read(head) {
-            Some(keys) if !keys.array && keys.has("root_frame") => Verdict::Yes,
+            // The second is what a page holds, in a file of its own.
+            Some(keys)
+                if !keys.array && (keys.has("root_frame") || keys.has_all(&["session", "frame_tree"])) =>
+            {
+                Verdict::Yes
+            }
             _ => Verdict::No,
         }
     }
@@ -314,6 +319,14 @@ mod tests {
 
     fn document(root: &str) -> String {
         format!(r#"{{"duration":9.0,"root_frame":{root},"sample_count":3}}"#)
+    }
+
+    #[test]
+    fn the_session_of_a_page_may_be_a_file_of_its_own() {
+        let tree = r#"{"identifier":"main\u0000/app/a.py\u00003","time":0.7,"attributes":{"cShop":0.7},"children":[]}"#;
+        let text = format!(r#"{{"session":{{"duration":0.8,"sample_count":3}},"frame_tree":{tree}}}"#);
+        assert_eq!(Pyinstrument.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(fold(&Pyinstrument, text, &Options::default()), "Shop.main (/app/a.py:3) 0.7\n");
     }
 
     #[test]

@@ -23,7 +23,7 @@
 //! `heapprofile.html` and jemalloc's `HEAP PROFILE FORMAT`.
 
 use crate::collapse::kit::maps::Maps;
-use crate::collapse::kit::text::Text;
+use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::Result;
@@ -201,8 +201,22 @@ impl Heap {
     }
 
     fn is_heading(&mut self, line: &[u8]) -> bool {
-        self.has_map |= line.starts_with(b"MAPPED_LIBRARIES:");
-        line.is_empty() || line.starts_with(b"MAPPED_LIBRARIES:") || line.starts_with(b"build=")
+        let begins_map = line.starts_with(b"MAPPED_LIBRARIES:") || line.starts_with(b"--- Memory map: ---");
+        self.has_map |= begins_map;
+        line.is_empty() || begins_map || line.starts_with(b"build=") || self.is_short_mapping(line)
+    }
+
+    /// Takes a mapping that is only a range and a file, `  00400000-00fcb000: $source/app`, or the text that stands for
+    /// `$source`.
+    fn is_short_mapping(&mut self, line: &[u8]) -> bool {
+        let line = line.trim_ascii();
+        if !self.has_map {
+            return false;
+        }
+        match split_first(line, b": ") {
+            Some((range, file)) => self.maps.line(&[range, b" r-xp 00000000 00:00 0 ", file].concat()),
+            None => line.starts_with(b"source="),
+        }
     }
 
     fn row(&mut self, weights: [Weight; 4], addresses: &[u8]) -> bool {
@@ -306,6 +320,14 @@ mod tests {
     use super::*;
     use crate::collapse::Options;
     use crate::collapse::tests::collapse_bytes;
+
+    #[test]
+    fn mappings_may_be_short() {
+        let text = "heap profile: 1: 9216 [ 1: 9216] @ heapprofile\n1: 9216 [ 1: 9216] @ 0x400010\n\
+            --- Memory map: ---\n\tsource=/home\n  00400000-00fcb000: $source/no/such/app\n";
+        let (out, report) = collapse_bytes(&Tcmalloc, text, &Options::default()).unwrap();
+        assert_eq!((&out[..], report.not_understood.count), ("app+0x10 9216\n", 0));
+    }
 
     #[test]
     fn sampled_rows_are_scaled_as_pprof_does_it() {
