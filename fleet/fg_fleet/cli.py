@@ -13,12 +13,13 @@ examples:
   fg-collapse -r profiles --store data --path-pattern '{service}/{version}/{host}/*'
   fg-fleet top data --where "service = 'api' and version >= '2.3'"
   fg-fleet diff data --where "service = 'api'" --before "version = '2.3'" --after "version = '2.4'"
+  fg-fleet trend data --where "service = 'api'" --by version
   fg-fleet folded data --where "day = '2026-11-21'" --by service -o day.folded
   fg-fleet page data --where "service = 'api'" --by host -o api.html
   fg-fleet compact data --retain 30d --coarse 1y
 
 What stands behind -- is given to the program that does the work: fg-collapse, fg-diff or fg-render.
-Exit status: 0, 1 if recordings were left out (top, folded, diff, page: as that program), 2 on errors.
+Exit status: 0, 1 if recordings were left out (diff, trend, folded, page: as that program), 2 on errors.
 """
 
 
@@ -51,6 +52,9 @@ def parser() -> argparse.ArgumentParser:
     diff.add_argument("--before", metavar="CONDITION", required=True, help="the recordings before the change")
     diff.add_argument("--after", metavar="CONDITION", required=True, help="the recordings after it")
     diff.add_argument("--runs", metavar="LABEL", default="host", help="the label of repeated runs (default: host)")
+    trend = commands.add_parser("trend", parents=[question, output], help="name the versions that changed something for good")
+    trend.add_argument("--by", metavar="LABEL", default="version", help="the label of versions, or day (default: version)")
+    trend.add_argument("--runs", metavar="LABEL", default="host", help="the label of repeated runs (default: host)")
     commands.add_parser("folded", parents=[question, by, output], help="write one folded file")
     page = commands.add_parser("page", parents=[question, by], help="draw a page or picture by fg-render")
     page.add_argument("-o", "--output", metavar="FILE", required=True, help="the page: api.html, or api.svg")
@@ -100,6 +104,8 @@ def run(args: argparse.Namespace, options: list[str]) -> int:
     question.expect_one_kind()
     if args.command == "diff":
         return query.diff(question, args.before, args.after, args.runs, args.output, options)
+    if args.command == "trend":
+        return query.trend(question, args.by, args.runs, args.output, options)
     if args.command == "page":
         return query.page(question, labels, args.step, args.output, options)
     return query.folded(question, labels, args.output, options)

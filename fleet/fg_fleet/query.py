@@ -1,4 +1,4 @@
-"""Questions to the store: `fg-fleet top`, `folded`, `diff`, `page`, `sql`.
+"""Questions to the store: `fg-fleet top`, `folded`, `diff`, `trend`, `page`, `sql`.
 
 DuckDB adds up and sorts; the programs of fg-tools judge and draw. Sums are exact beyond the 20 digits that a
 weight may have before its point: whole numbers and fractions are added up apart.
@@ -199,14 +199,38 @@ def diff(question: Question, before: str, after: str, runs: str, output: str | N
     command = [tool("fg-diff"), *(["-o", output] if output else []), *(options or ["--table"])]
     with tempfile.TemporaryDirectory(prefix="fg-fleet-") as folder:
         for side, where in (("before", before), ("after", after)):
-            files = _runs(question, where, runs, Path(folder, side))
+            files = _runs(question, where, runs, Path(folder, side), question.header([]))
             if not files:
                 raise Trouble(f"--{side}: nothing is there of which that is true: {where}")
             command += [f"--{side}", *files]
         return subprocess.run(command, check=False).returncode
 
 
-def _runs(question: Question, where: str, runs: str, folder: Path) -> list[str]:
+def trend(question: Question, by: str, runs: str, output: str | None, options: list[str]) -> int:
+    """Names the versions with which the whole or a function changed for good, by a history of fg-diff."""
+    question.expect_labels([by, runs])
+    source = question.rows("recordings", {by, runs})
+    # Versions come in the order in which they were first seen.
+    began = "min(coalesce(time, make_timestamptz(modified // 1000)))"
+    found = question.store.sql.execute(
+        f"select {name(by)}, strftime({began} at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') as began"
+        f" from {source} where {question.where} and {name(by)} is not null group by 1 order by began, 1"
+    ).fetchall()
+    if not found:
+        raise Trouble(f"no recording of which that is true has the label {by}; --by names the label of versions")
+    with tempfile.TemporaryDirectory(prefix="fg-fleet-") as folder:
+        history = [tool("fg-diff"), "--history", str(Path(folder, "history"))]
+        for number, (version, start) in enumerate(found):
+            header = f"# start: {start}\n".encode() + question.header([])
+            files = _runs(question, f"{name(by)} = {quoted(version)}", runs, Path(folder, str(number)), header)
+            add = [*history, "--quiet", "--machine", "all", "--commit", version, *files]
+            done = subprocess.run(add, stdout=subprocess.DEVNULL, check=False)
+            if done.returncode:
+                return done.returncode
+        return subprocess.run([*history, "--trend", *(["-o", output] if output else []), *options], check=False).returncode
+
+
+def _runs(question: Question, where: str, runs: str, folder: Path, header: bytes) -> list[str]:
     """Writes the stacks of each host into a file."""
     folder.mkdir()
     source = question.rows("recordings", words(where) | {runs})
@@ -230,7 +254,7 @@ def _runs(question: Question, where: str, runs: str, folder: Path) -> list[str]:
                 shown = re.sub(r"[^\w.-]", "_", run)[:80]
                 files.append(str(folder / f"{len(files):04}-{shown}.folded"))
                 file = open(files[-1], "wb")
-                file.write(question.header([]))
+                file.write(header)
             file.write(line)
     finally:
         if file:

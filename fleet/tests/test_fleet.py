@@ -52,6 +52,13 @@ class Fleet(unittest.TestCase):
         self.assertEqual(found, status, f"{arguments}: {says.getvalue()}")
         return out.getvalue(), says.getvalue()
 
+    def fleet_process(self, *arguments: object) -> tuple[str, str]:
+        """Runs fg-fleet as a program, and returns what it and those that it calls wrote and said."""
+        command = [sys.executable, "-m", "fg_fleet", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout, done.stderr
+
     def add(self, *more: object, status: int = 0, folder: Path | None = None) -> str:
         """Adds the recordings to the store, and returns what was said."""
         command = [PROGRAMS / "fg-collapse", "-r", folder or self.profiles, "--store", self.data, *more]
@@ -204,6 +211,24 @@ class OnThisMachine(Fleet):
             self.assertTrue("all of it" in picture.read_text())
         back = subprocess.run([PROGRAMS / "fg-collapse", picture], capture_output=True, text=True).stdout
         self.assertIn("main;hot;main ", back)
+
+    def test_the_trend_names_the_version_and_the_function(self) -> None:
+        for version in range(12):
+            for host in range(4):
+                folder = self.profiles / f"ns/api/2.{version}/host{host}"
+                folder.mkdir(parents=True)
+                # Some spread, and a function that is half again as slow from 2.7 on.
+                spread = (version * 7 + host * 5) % 11
+                hot = (3_000_000 if version < 7 else 4_500_000) + 20_000 * spread
+                text = f"# unit: ns\n# start: 2026-11-21T{version:02}:00:00Z\nmain;hot {hot}\nmain;cold {7_000_000 + 30_000 * spread}\n"
+                (folder / "1.folded").write_text(text)
+        self.add()
+        out, _ = self.fleet_process("trend", self.data, "--by", "version")
+        self.assertRegex(out, r"(?m)^2\.7\b.*\bhot\b")
+        self.assertNotIn("cold", out)
+        self.assertEqual({line.split()[0] for line in out.splitlines()}, {"2.7"}, out)
+        _, says = self.fleet("trend", self.data, "--by", "commit", status=2)
+        self.assertIn("no recording has the label commit", says)
 
     def test_values_and_units_stay_apart(self) -> None:
         heap = self.profiles / "bytes/api/1/host0"
