@@ -16,6 +16,7 @@ examples:
   fg-fleet trend data --where "service = 'api'" --by version
   fg-fleet folded data --where "day = '2026-11-21'" --by service -o day.folded
   fg-fleet page data --where "service = 'api'" --by host -o api.html
+  fg-fleet serve data
   fg-fleet compact data --retain 30d --coarse 1y
 
 What stands behind -- is given to the program that does the work: fg-collapse, fg-diff or fg-render.
@@ -64,6 +65,11 @@ def parser() -> argparse.ArgumentParser:
     compact = commands.add_parser("compact", parents=[data], help="make one run of all, and forget what is old")
     compact.add_argument("--retain", metavar="AGE", help="keep times and hosts of days so old: 30d; all by default")
     compact.add_argument("--coarse", metavar="AGE", help="keep the stacks of days so old at all: 1y; all by default")
+    serve = commands.add_parser("serve", parents=[data], help="show the store in a browser, and take profiles that agents send")
+    serve.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:4040", help="the address (default: 127.0.0.1:4040)")
+    serve.add_argument("--labels", metavar="LABELS", default="service,version,host", help="the labels of profiles that are kept (default: service,version,host)")
+    serve.add_argument("--token-file", metavar="FILE", help="ask for the token in FILE: as a bearer's, or as a password")
+    serve.add_argument("--read-only", action="store_true", help="take no profiles")
     collapse = commands.add_parser("collapse", help="add a folder of recordings to a store, on Apache Spark")
     collapse.add_argument("folder", metavar="FOLDER", help="recordings of any formats, in a folder that all executors see")
     collapse.add_argument("--out", metavar="DATA", required=True, help="the store, likewise; it is made if it is not there")
@@ -85,8 +91,21 @@ def run(args: argparse.Namespace, options: list[str]) -> int:
         finally:
             spark.stop()
     from fg_fleet import query
-    from fg_fleet.store import Store
+    from fg_fleet.store import Store, Trouble
 
+    if args.command == "serve":
+        from fg_fleet import serve
+
+        token = None
+        if args.token_file:
+            with open(args.token_file, encoding="utf-8") as file:
+                token = file.read().strip()
+            if not token:
+                raise Trouble(f"{args.token_file}: there is no token in it")
+        if not re.fullmatch(r".+:\d{1,5}", args.listen):
+            raise Trouble(f"{args.listen!r} is no HOST:PORT")
+        labels = [label for label in args.labels.split(",") if label]
+        return serve.run(args.data, args.memory, args.listen, labels, token, args.read_only)
     store = Store(args.data, args.memory)
     store.demand()
     if args.command == "compact":
@@ -119,7 +138,7 @@ def main(arguments: list[str] | None = None) -> int:
         at = arguments.index("--")
         arguments, options = arguments[:at], arguments[at + 1 :]
     args = parser().parse_args(arguments)
-    if options and args.command in ("top", "sql", "compact"):
+    if options and args.command in ("top", "sql", "compact", "serve"):
         parser().error(f"{args.command} gives no options to another program")
     try:
         import duckdb

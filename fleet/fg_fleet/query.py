@@ -124,7 +124,7 @@ class Question:
         rows = self.store.sql.execute(query)
         while batch := rows.fetchmany(ROWS):
             for *found, stack, whole, part in batch:
-                weight = whole if not part else _text(_add(Decimal(whole), part))
+                weight = whole if not part else text_of(_add(Decimal(whole), part))
                 yield found, to_bytes(f"{stack} {weight}\n")
 
 
@@ -293,10 +293,10 @@ def top(question: Question, labels: list[str], limit: int, by: str, tsv: bool) -
     return 0
 
 
-def _top(
-    question: Question, kind: tuple[str, str | None], labels: list[str], limit: int, by: str, tsv: int
-) -> None:
-    """Writes a list; `tsv` is its number, from 1 on."""
+def top_rows(
+    question: Question, kind: tuple[str, str | None], labels: list[str], limit: int, by: str
+) -> tuple[Decimal, list[tuple[list[str], Decimal, Decimal]]]:
+    """The whole of a value in the table `found`, and its heaviest functions: labels and name, self and total weight."""
     sql = question.store.sql
     mine = "value_type = ? and unit is not distinct from ?"
     sums = f"select sum(self_whole), sum(self_part) from found where {mine}"
@@ -309,18 +309,27 @@ def _top(
         f" order by {order}, {keys} function {some}",
         list(kind),
     ).fetchall()
+    return whole, [
+        ([printable(str(text or "")) for text in names], _add(self_whole, self_part), _add(total_whole, total_part))
+        for *names, self_whole, self_part, total_whole, total_part in rows
+    ]
+
+
+def _top(
+    question: Question, kind: tuple[str, str | None], labels: list[str], limit: int, by: str, tsv: int
+) -> None:
+    """Writes a list; `tsv` is its number, from 1 on."""
+    whole, rows = top_rows(question, kind, labels, limit, by)
     value_type, unit = kind
     cells = [("self", "self%", "total", "total%", *labels, "function")]
-    for *names, self_whole, self_part, total_whole, total_part in rows:
-        own, total = _add(self_whole, self_part), _add(total_whole, total_part)
-        shown = [_shown(str(text or "")) for text in names]
-        cells.append((_text(own), _share(own, whole), _text(total), _share(total, whole), *shown))
+    for names, own, total in rows:
+        cells.append((text_of(own), share(own, whole), text_of(total), share(total, whole), *names))
     if tsv:
         cells = [("value", "unit", *cells[0]), *((value_type, unit or "", *cell) for cell in cells[1:])]
         cells = cells[1:] if tsv > 1 else cells
         sys.stdout.writelines("\t".join(cell) + "\n" for cell in cells)
         return
-    print(f"{value_type}: {_text(whole)} {unit or ''}".rstrip() + " in all\n")
+    print(f"{value_type}: {text_of(whole)} {unit or ''}".rstrip() + " in all\n")
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     for cell in cells:
         numbers = [text.rjust(width) for text, width in zip(cell[:4], widths)]
@@ -333,16 +342,18 @@ def _add(whole: int | Decimal | None, part: Decimal | None) -> Decimal:
     return _EXACT.add(Decimal(whole or 0), Decimal(part or 0))
 
 
-def _text(number: Decimal) -> str:
+def text_of(number: Decimal) -> str:
+    """A weight as folded text has it."""
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _share(number: Decimal, whole: Decimal) -> str:
+def share(number: Decimal, whole: Decimal) -> str:
+    """A part of the whole in percent."""
     return f"{100 * number / whole:.2f}%" if whole else ""
 
 
-def _shown(text: str) -> str:
+def printable(text: str) -> str:
     """A name for a terminal: no control characters, and none that stand for bytes."""
-    shown = to_bytes(text).decode(errors="replace")
-    return "".join(char if char.isprintable() else "\ufffd" for char in shown)
+    found = to_bytes(text).decode(errors="replace")
+    return "".join(char if char.isprintable() else "\ufffd" for char in found)
