@@ -14,7 +14,8 @@ use super::request::Invocation;
 use super::sys::launch::Launched;
 use super::sys::limits;
 use super::sys::processes;
-use super::sys::signals::{self, Stop};
+use super::sys::readable::wait_readable;
+use super::sys::signals::Stop;
 use super::sys::wait::End;
 use super::sys::wait::Ended;
 
@@ -78,7 +79,7 @@ fn attend(launched: &Launched, stop: &Stop) {
         stop.drain();
         pass_on(launched, stop);
         let mut fds = vec![readable(launched.ended().as_raw_fd()), readable(stop.wake().as_raw_fd())];
-        if signals::wait_readable(&mut fds, -1).is_err() || fds[0].revents != 0 {
+        if wait_readable(&mut fds, -1).is_err() || fds[0].revents != 0 {
             return;
         }
     }

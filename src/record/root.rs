@@ -19,6 +19,7 @@ use super::program::{self, Started};
 use super::refusal::Refusal;
 use super::request::Request;
 use super::sys::launch::Launched;
+use super::sys::readable::wait_readable;
 use super::sys::signals::{self, Stop};
 use super::sys::wait::End;
 
@@ -127,7 +128,7 @@ impl Helper {
                 fds.push(readable(stop.wake().as_raw_fd()));
                 fds.extend(launched.iter().map(|launched| readable(launched.ended().as_raw_fd())));
             }
-            signals::wait_readable(&mut fds, -1)?;
+            wait_readable(&mut fds, -1)?;
             if fds.get(2).is_some_and(|fd| fd.revents != 0) {
                 has_ended = true;
             }

@@ -16,7 +16,8 @@ use crate::record::program::{Started, ask_to_end, launch, message, no_such_progr
 use crate::record::request::Target;
 use crate::record::sys::launch::Launched;
 use crate::record::sys::processes::{self, Watched, is_running};
-use crate::record::sys::signals::{self, Stop};
+use crate::record::sys::readable::wait_readable;
+use crate::record::sys::signals::Stop;
 use crate::record::sys::wait::End;
 use crate::record::sys::wait::Ended as EndOfProcess;
 
@@ -330,7 +331,7 @@ impl Session<'_> {
                     timeout = timeout.min(SOON);
                 }
             }
-            signals::wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
+            wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
             if fds[0].revents != 0 {
                 return Ok(Ended::Itself);
             }

@@ -27,7 +27,8 @@ use crate::record::sys::launch::Launched;
 use crate::record::sys::limits;
 use crate::record::sys::perf_event::{Attr, Event, Ring, Who, flag};
 use crate::record::sys::processes::process_of;
-use crate::record::sys::signals::{self, Stop};
+use crate::record::sys::readable::wait_readable;
+use crate::record::sys::signals::Stop;
 use crate::record::sys::wake::wake;
 
 /// The events that are open, and the ring of each processor.
@@ -382,7 +383,7 @@ impl Session {
             let waker = events.get(of.waker).filter(|_| of.events.contains(&of.waker));
             readable(waker.map(|event| event.fd().as_raw_fd()))
         }));
-        signals::wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
+        wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
         // An event whose threads have all ended is always ready, and says nothing any more.
         for (of, fd) in rings.iter_mut().zip(&fds[others..]) {
             of.waker += usize::from(fd.revents & (libc::POLLHUP | libc::POLLERR) != 0);

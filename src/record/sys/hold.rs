@@ -67,7 +67,7 @@ mod tests {
 
     use super::super::launch::Launched;
     use super::super::processes::send;
-    use super::super::signals::wait_readable;
+    use super::super::readable::wait_readable;
     use super::*;
 
     fn held(script: &str) -> Launched {

@@ -17,6 +17,7 @@ pub mod limits;
 #[cfg(target_os = "linux")]
 pub mod perf_event;
 pub mod processes;
+pub mod readable;
 pub mod signals;
 pub mod wait;
 #[cfg(target_os = "linux")]

@@ -193,7 +193,7 @@ impl Watched {
     /// Returns true if it has ended, whether its parent has waited for it or not.
     pub fn has_ended(&self) -> bool {
         let mut fds = vec![libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
-        super::signals::wait_readable(&mut fds, 0).is_ok() && fds[0].revents != 0
+        super::readable::wait_readable(&mut fds, 0).is_ok() && fds[0].revents != 0
     }
 
     /// Its exit status, once its parent has waited for it: since Linux 6.15. That may be after the end
