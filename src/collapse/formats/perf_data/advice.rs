@@ -296,9 +296,14 @@ impl Advice<'_> {
             (Kind::File, Some(Ok(object))) => match object.language() {
                 _ if !is_stripped(module) => String::new(),
                 _ if is_of_system(module) => {
+                    let more = match self.namer.search.debuginfod {
+                        None => ", or ask servers for them by --debuginfod",
+                        Some(_) => "",
+                    };
                     "install its debug symbols (its -dbgsym or -dbg package on Debian and Ubuntu, \
-                                      `dnf debuginfo-install` on Fedora)"
+                     `dnf debuginfo-install` on Fedora)"
                         .to_owned()
+                        + more
                 }
                 Some(Language::Rust) => {
                     "build it with `strip = false` and `debug = \"line-tables-only\"` in its \
