@@ -187,6 +187,26 @@ fn one_name_for_many_files_is_refused() {
     assert!(said.contains("pause it by --control fifo:PATH"), "{said}");
 }
 
+/// The service of systemd, for a second instead of for ever.
+#[cfg(feature = "parquet")]
+#[test]
+fn the_service_records_the_machine_into_a_store() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/fg-record.service");
+    let unit = fs::read_to_string(unit).expect("the unit");
+    let line =
+        unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/fg-record ")).expect("a command");
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().to_str().expect("text");
+    let words: Vec<String> = line
+        .split(' ')
+        .map(|word| word.replace("${STATE_DIRECTORY}", state).replace("60s", "0.5s"))
+        .collect();
+    if recorded(fg_record().args(words).args(["-d", "1"])).is_some() {
+        assert!(folder.path().join("recordings").is_dir(), "{line}");
+        assert_eq!(files(&folder.path().join("_parts")), BTreeSet::new());
+    }
+}
+
 /// Issue 41: a recording without end, in the store of a fleet.
 #[cfg(feature = "parquet")]
 #[test]
