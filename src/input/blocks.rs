@@ -63,10 +63,16 @@ impl Block {
         self.window = None;
     }
 
-    /// Returns true if the last record of the block, and so of its input, has no newline.
+    /// Returns true if the last record of the block, and so of its input, may have been cut: see [`may_go_on`].
     pub fn ends_within_line(&self) -> bool {
-        self.bytes().last().is_some_and(|&last| last != b'\n')
+        may_go_on(self.bytes())
     }
+}
+
+/// Returns true if the last line of a text has no newline, and does not end with a parenthesis, as whole frames do: texts
+/// that were copied lack the newline, too.
+pub(crate) fn may_go_on(text: &[u8]) -> bool {
+    !matches!(text.last(), None | Some(b'\n' | b')'))
 }
 
 /// Reads an input block by block.

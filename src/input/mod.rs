@@ -33,7 +33,7 @@ use std::sync::Arc;
 use crate::error::{Error, Position, Result};
 use crate::limits::Meter;
 pub(crate) use blocks::MAX_RECORD;
-pub(crate) use blocks::{Block, Blocks, last_newline};
+pub(crate) use blocks::{Block, Blocks, last_newline, may_go_on};
 pub(crate) use decompress::error as read_error;
 pub(crate) use kept::Kept;
 #[cfg(feature = "collapse")]

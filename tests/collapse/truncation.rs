@@ -55,8 +55,9 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("perf-sched", |left| blank(left) || !left.ends_with(b")\n"), "a switch without a stack is one, too"),
     (
         "perf-script",
-        |left| blank(left) || !left.contains(&b'\t') || note(left),
-        "a sample ends with a blank line, without stacks with its line; notes stand between samples",
+        |left| blank(left) || !left.contains(&b'\t') || note(left) || root(left),
+        "a sample ends with a blank line or the function that another ended with, without stacks with its line; \
+         notes stand between samples",
     ),
     ("perfetto", any, "a trace is any number of messages"),
     ("phpspy", line, "the last stack goes on to the end of the text"),
@@ -103,8 +104,16 @@ fn note(left: &[u8]) -> bool {
     line(left) && memchr::memmem::find(last, b": PERF_RECORD_").is_some()
 }
 
+/// Returns true if the last line is a frame that stands at the end of another sample.
+fn root(left: &[u8]) -> bool {
+    let last = left.trim_ascii_end().rsplit(|&b| b == b'\n').next().unwrap_or_default().trim_ascii();
+    let Some(at) = memchr::memchr(b' ', last) else { return false };
+    line(left) && memchr::memmem::find(left, &[&last[at..], b"\n\n"].concat()).is_some()
+}
+
+/// Returns true if the last line is whole: a text that was copied lacks the newline behind a frame.
 fn line(left: &[u8]) -> bool {
-    left.ends_with(b"\n")
+    left.ends_with(b"\n") || left.ends_with(b")")
 }
 
 fn blank(left: &[u8]) -> bool {

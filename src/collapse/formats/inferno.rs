@@ -25,7 +25,7 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, parse_line};
-use crate::input::{Input, MAX_RECORD, lines};
+use crate::input::{Input, MAX_RECORD, lines, may_go_on};
 use crate::number;
 use crate::profile::Facts;
 use crate::weight::Weight;
@@ -438,7 +438,7 @@ impl<R: BufRead> BufRead for WithoutSemicolons<R> {
             self.buffer.extend_from_slice(&bytes[..len]);
             self.inner.consume(len);
             if len > 0 {
-                self.unfinished = !self.buffer.ends_with(b"\n");
+                self.unfinished = may_go_on(&self.buffer);
             }
             for byte in &mut self.buffer {
                 let ends_entity = self.in_entity && *byte == b';';

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::collapse::Report;
 use crate::error::{Error, Position, Result};
-use crate::input::{Block, Blocks, Input, last_newline, trim_line_end};
+use crate::input::{Block, Blocks, Input, last_newline, may_go_on, trim_line_end};
 
 /// The bytes that are read at once.
 const BLOCK: usize = 256 * 1024;
@@ -57,7 +57,7 @@ impl Text {
         }
         let rest = &self.block.bytes()[self.next..];
         let newline = memchr::memchr(b'\n', rest);
-        self.unfinished = newline.is_none();
+        self.unfinished = newline.is_none() && may_go_on(rest);
         let end = newline.unwrap_or(rest.len());
         let line = trim_line_end(&rest[..end]);
         self.line = self.next..self.next + line.len();

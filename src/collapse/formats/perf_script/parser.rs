@@ -9,7 +9,9 @@ use super::event::{
 };
 use super::event_total::Event;
 use super::fields;
-use super::frame::{Frame, is_hex, is_source_code, is_srcline, one_line_frame, with_tab, without_tab};
+use super::frame::{
+    Frame, UNKNOWN, is_hex, is_source_code, is_srcline, one_line_frame, with_tab, without_tab,
+};
 use super::header::MARK;
 use super::lines;
 use super::overview::{Overview, first_and_last_time};
@@ -19,6 +21,7 @@ use crate::collapse::kit::events::CommonWeight;
 use crate::collapse::kit::events::event_unit;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::naming::name_thread;
+use crate::collapse::kit::text::split_first;
 use crate::collapse::kit::tracepoint::Labels;
 use crate::collapse::{Context, Options, Report, Sink, Value, ValueSelection};
 use crate::error::{Position, Result};
@@ -467,6 +470,15 @@ fn is_tracing_data(line: &[u8]) -> bool {
     line == b"\ttracing data:" || (line.starts_with(b"\t\t") && memchr::memmem::find(line, b" : ").is_some())
 }
 
+/// Returns true if the last line is a function below which another stack has ended: a text that was copied lacks the blank
+/// line, and no frame.
+fn ends_with_root(bytes: &[u8]) -> bool {
+    let last = bytes.trim_ascii_end().rsplit(|&b| b == b'\n').next().unwrap_or_default();
+    let Some((_, function)) = split_first(last.trim_ascii_start(), b" ") else { return false };
+    !function.starts_with(UNKNOWN)
+        && memchr::memmem::find(bytes, &[b" ", function, b"\n\n"].concat()).is_some()
+}
+
 impl Parser for PerfParser<'_> {
     fn block(&mut self, bytes: &[u8], place: &mut Place, sink: &mut dyn Sink) -> Result<u64> {
         let mut number = 0;
@@ -525,7 +537,7 @@ impl Parser for PerfParser<'_> {
                 }
             }
         });
-        if self.is_within_sample() {
+        if self.is_within_sample() && !ends_with_root(bytes) {
             place.ends_within_record();
         }
         result

@@ -39,6 +39,12 @@ fn a_recording_that_ends_below_a_frame_ends_within_a_sample() {
     assert!(ends_within(sample));
     assert!(!ends_within(&format!("{sample}\n")) && !ends_within(&format!("{sample}   \n")));
     assert!(ends_within(&format!("{sample}\na 7 1.000002: 1 cycles:u: \n")));
+    // Copied without its last blank line, and perhaps without its last newline.
+    let copied =
+        format!("{sample}\n{}", sample.replace("f+0x1", "g+0x1 (/bin/a)\n\t     7f1e2215d060 f+0x1"));
+    assert!(!ends_within(&copied) && !ends_within(copied.trim_end()));
+    assert!(report(copied.trim_end(), &Options::default()).not_understood.ends_within.is_none());
+    assert!(ends_within(&copied.replace("f+0x1", "[unknown]")));
     // One line is a whole sample where no frames follow any.
     assert!(!ends_within("a 7 1.000001: 1 cycles:u: \na 7 1.000002: 1 cycles:u: \n"));
 }
