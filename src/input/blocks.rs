@@ -69,10 +69,10 @@ impl Block {
     }
 }
 
-/// Returns true if the last line of a text has no newline, and does not end with a parenthesis, as whole frames do: texts
+/// Returns true if the last line of a text has no newline, and does not end with a bracket, as whole frames do: texts
 /// that were copied lack the newline, too.
 pub(crate) fn may_go_on(text: &[u8]) -> bool {
-    !matches!(text.last(), None | Some(b'\n' | b')'))
+    !matches!(text.last(), None | Some(b'\n' | b')' | b']'))
 }
 
 /// Reads an input block by block.

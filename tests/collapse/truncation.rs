@@ -113,7 +113,7 @@ fn root(left: &[u8]) -> bool {
 
 /// Returns true if the last line is whole: a text that was copied lacks the newline behind a frame.
 fn line(left: &[u8]) -> bool {
-    left.ends_with(b"\n") || left.ends_with(b")")
+    left.ends_with(b"\n") || left.ends_with(b")") || left.ends_with(b"]")
 }
 
 fn blank(left: &[u8]) -> bool {
