@@ -74,6 +74,12 @@ public class Finite {
         long all = 0;
         for (int i = 0; i < 1000; i++) all += coldly(200000);
         System.out.println(ProcessHandle.current().pid() + \" \" + all);
+        if (arguments.length == 0) return;
+        try {
+            Process child = new ProcessBuilder(\"java\", \"-version\").start();
+            child.waitFor();
+            System.out.println(child.pid());
+        } catch (Exception e) { throw new RuntimeException(e); }
     }
 }
 ";
@@ -92,10 +98,14 @@ fn methods_are_named_unasked() {
         let path = folder.path().join(name);
         let mut command = fg_record();
         command.env_remove("JAVA_TOOL_OPTIONS").args(options).arg("-o").arg(&path);
-        let output = recorded(command.args(["--", "java"]).arg(&source))?;
+        let output = recorded(command.args(["--", "java"]).arg(&source).arg("child"))?;
         let folded = fs::read_to_string(path).expect("folded text");
-        let pid = text(&output.stdout).split(' ').next().unwrap_or_default().to_owned();
-        assert!(!fs::exists(format!("/tmp/perf-{pid}.map")).expect("a folder"), "{pid}");
+        let said = text(&output.stdout);
+        let pids: Vec<u32> = said.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect();
+        assert_eq!(pids.len(), 2, "{output:?}");
+        for pid in pids {
+            assert!(!fs::exists(format!("/tmp/perf-{pid}.map")).expect("a folder"), "{pid}");
+        }
         Some((folded, text(&output.stderr)))
     };
     let Some((named, said)) = record("named.folded", &[]) else { return };

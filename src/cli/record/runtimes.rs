@@ -1,6 +1,8 @@
 //! Names for code that a runtime compiles while it runs: a program that fg-record starts is asked, by a variable of its
 //! environment, to write `/tmp/perf-PID.map`, which names that code.
 
+#[cfg(target_os = "linux")]
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -148,20 +150,29 @@ impl RuntimeArgs {
     }
 }
 
-/// Removes the map that the program was asked for, once it has been read, and the logs that node writes beside it.
+/// Removes the maps that the program and its children were asked for, once they have been read, and the logs that node
+/// writes beside them.
 #[cfg(target_os = "linux")]
 pub(super) fn remove_map(request: &Request, outcome: &Outcome) {
-    if let Some(pid) = outcome.pid.filter(|_| request.asks_for_names) {
+    if !request.asks_for_names {
+        return;
+    }
+    let pids: BTreeSet<u32> = outcome.pid.iter().chain(&outcome.children).copied().collect();
+    for pid in &pids {
         let _ = std::fs::remove_file(format!("/tmp/perf-{pid}.map"));
-        // `isolate-0x18961ec0-18440-v8.log`, one for each thread that runs scripts.
-        let end = format!("-{pid}-v8.log");
-        for file in std::fs::read_dir(".").into_iter().flatten().flatten() {
-            let name = file.file_name();
-            if name.to_str().is_some_and(|name| name.starts_with("isolate-0x") && name.ends_with(&end)) {
-                let _ = std::fs::remove_file(name);
-            }
+    }
+    for file in std::fs::read_dir(".").into_iter().flatten().flatten() {
+        let name = file.file_name();
+        if name.to_str().and_then(process_of_log).is_some_and(|pid| pids.contains(&pid)) {
+            let _ = std::fs::remove_file(name);
         }
     }
+}
+
+/// The process of a log that node has written: `isolate-0x18961ec0-18440-v8.log`, one for each thread that runs scripts.
+#[cfg(target_os = "linux")]
+fn process_of_log(name: &str) -> Option<u32> {
+    name.strip_prefix("isolate-0x")?.strip_suffix("-v8.log")?.split_once('-')?.1.parse().ok()
 }
 
 /// The runtime of a program, by its own name, that of the file behind links, or that of the interpreter of a script.

@@ -1,13 +1,19 @@
-//! The processes that the target has started, as far as they run: some run on when the target has ended.
+//! The processes that the target has started: some run on when it has ended, some have left files.
 
 use std::collections::BTreeSet;
 
 use super::pieces::{Header, Pieces};
 use crate::record::sys::perf_event::record;
 
-/// The processes that have begun and not ended.
+/// The most processes that are remembered when they have ended; a build of a kernel has some ten thousand.
+const MOST: usize = 1 << 17;
+
+/// The processes that have begun.
 #[derive(Debug, Default)]
-pub(super) struct Family(BTreeSet<u32>);
+pub(super) struct Family {
+    running: BTreeSet<u32>,
+    begun: BTreeSet<u32>,
+}
 
 impl Family {
     /// Takes in the records of a ring.
@@ -21,16 +27,24 @@ impl Family {
                 continue;
             };
             if kind == record::EXIT && tid == pid {
-                self.0.remove(&pid);
+                self.running.remove(&pid);
             } else if kind == record::FORK && pid != parent {
-                self.0.insert(pid);
+                self.running.insert(pid);
+                if self.begun.len() < MOST {
+                    self.begun.insert(pid);
+                }
             }
         }
     }
 
-    /// The processes, in order.
-    pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().copied()
+    /// Those that have not ended, in order.
+    pub fn running(&self) -> impl Iterator<Item = u32> + '_ {
+        self.running.iter().copied()
+    }
+
+    /// Those that have begun, in order, whether they have ended or not.
+    pub fn begun(&self) -> impl Iterator<Item = u32> + '_ {
+        self.begun.iter().copied()
     }
 }
 
@@ -60,7 +74,8 @@ mod tests {
             let (first, second) = records.split_at(end);
             let mut family = Family::default();
             family.observe(Pieces(first, second));
-            assert_eq!(family.all().collect::<Vec<_>>(), [6], "{end}");
+            assert_eq!(family.running().collect::<Vec<_>>(), [6], "{end}");
+            assert_eq!(family.begun().collect::<Vec<_>>(), [5, 6], "{end}");
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct Outcome {
     pub target: Option<Started>,
     /// Its process.
     pub pid: Option<u32>,
+    /// The processes that it has started, and theirs.
+    pub children: Vec<u32>,
     /// The number of samples.
     pub samples: u64,
     /// The number of samples that the kernel had no room for.
@@ -301,7 +303,7 @@ impl<'r> Sampler<'r> {
         };
         let Sampler { plan, session, mut notes, start, pid, .. } = self;
         if matches!(target, Some(Started::Ended(_))) && !plan.machine {
-            let running: Vec<u32> = session.family.all().filter(|&pid| is_running(pid)).collect();
+            let running: Vec<u32> = session.family.running().filter(|&pid| is_running(pid)).collect();
             notes.extend((!running.is_empty()).then_some(Note::RunsOn(running)));
         }
         if session.lost_of_processes > 0 {
@@ -318,7 +320,8 @@ impl<'r> Sampler<'r> {
             total: session.cpu.counted.max(weight),
             is_time: plan.events[number].is_clock(),
         });
-        Ok(Outcome { target, pid, samples, lost, coverage, start, elapsed, notes, plan, full })
+        let children = session.family.begun().collect();
+        Ok(Outcome { target, pid, children, samples, lost, coverage, start, elapsed, notes, plan, full })
     }
 }
 
