@@ -197,12 +197,12 @@ class OnThisMachine(Fleet):
         # Hosts are the runs of the test.
         report = self.folder / "report.json"
         sides = ["--before", "version = '2.3'", "--after", "version = '2.4'"]
-        self.fleet("diff", self.data, "--where", "unit = 'ns'", *sides, "-o", report, "--", "--json")
+        self.fleet("diff", self.data, "--where", "unit = 'ns'", *sides, "-o", report, "--", "--format=json")
         files = {}
         for version in ("2.3", "2.4"):
             hosts = (self.profiles / "ns/api" / version).iterdir()
             files[version] = [host / "1.folded" for host in sorted(hosts)]
-        command = [PROGRAMS / "fg-diff", "--json", "--before", *files["2.3"], "--after", *files["2.4"]]
+        command = [PROGRAMS / "fg-diff", "--format=json", "--before", *files["2.3"], "--after", *files["2.4"]]
         direct = subprocess.run(command, capture_output=True, check=True).stdout
         self.assertEqual(rows(report.read_bytes()), rows(direct))
         for name in ("x.svg", "x.html"):

@@ -290,7 +290,7 @@ impl Filter {
         let names: Vec<String> = left_out.map(|(value, _)| excerpt(&value.name)).collect();
         if !names.is_empty() {
             let names = some_of(&names);
-            say(Self::NAME, format_args!("left out {names}; --value NAME or --all-values keeps it"));
+            say(Self::NAME, format_args!("left out {names}; --value NAME keeps it, --value all each"));
         }
     }
 

@@ -37,7 +37,8 @@ fn arg(operation: &'static Operation) -> Arg {
     let arg = Arg::new(operation.name)
         .long(operation.name)
         .help(operation.about)
-        .help_heading(operation.group.heading());
+        .help_heading(operation.group.heading())
+        .hide(renamed::is_old_name("fg-filter", &format!("--{}", operation.name)));
     let arg = match renamed::old_name_of(operation.name) {
         Some(old) => arg.alias(old),
         None => arg,
@@ -47,7 +48,7 @@ fn arg(operation: &'static Operation) -> Arg {
         details => arg.long_help(format!("{}\n\n{details}", operation.about)),
     };
     match operation.value {
-        Some(value) => arg.value_name(value).action(ArgAction::Append),
+        Some(value) => arg.value_name(value).allow_negative_numbers(value == "N").action(ArgAction::Append),
         // Not SetTrue, which may stand once only.
         None => arg.num_args(0).default_missing_value("").action(ArgAction::Append),
     }

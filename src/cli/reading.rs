@@ -67,13 +67,13 @@ pub struct ReadingArgs {
     #[command(flatten)]
     pub debuginfod: DebuginfodArgs,
 
-    /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable.
-    /// Default: the producer's own default, or the one that comes first
+    /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable. `all`
+    /// keeps all, each under a root frame of its name. Default: the producer's own default, or the one that comes first
     #[arg(long, value_name = "NAME", alias = "event-filter")]
     pub value: Vec<String>,
 
-    /// Keep all values, each under a root frame of its name
-    #[arg(long, alias = "all-events", conflicts_with = "value")]
+    /// The old name of --value all
+    #[arg(long, alias = "all-events", hide = true, conflicts_with = "value")]
     pub all_values: bool,
 
     /// Name threads in root frames, or name none: whatever the format's own tools do
@@ -87,8 +87,8 @@ pub struct ReadingArgs {
     #[arg(long, hide = true, conflicts_with_all = ["threads_as_frames", "per_process", "per_thread"])]
     pub no_threads_as_frames: bool,
 
-    /// Drop the frames rootward of NAME; in recordings of perf; repeatable. For other formats: fg-filter --rooted-at
-    #[arg(long, value_name = "NAME")]
+    /// inferno-collapse-perf's name of what fg-filter --show-from does, for recordings of perf
+    #[arg(long, value_name = "NAME", hide = true)]
     pub skip_after: Vec<String>,
 
     /// Count samples instead of adding up their weights (perf's periods, austin's microseconds)
@@ -120,7 +120,8 @@ impl From<ReadingArgs> for Options {
         let marks = |kind: Mark| args.all || args.mark.iter().any(|mark| [kind, Mark::All].contains(mark));
         let (kernel, jit, inline) = (marks(Mark::Kernel), marks(Mark::Jit), marks(Mark::Inline));
         let bytes = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<Vec<_>>();
-        let values = match (args.all_values, args.value.is_empty()) {
+        let all = args.all_values || args.value.iter().any(|name| name == "all");
+        let values = match (all, args.value.is_empty()) {
             (true, _) => ValueSelection::All,
             (false, true) => ValueSelection::Default,
             (false, false) => ValueSelection::Named(bytes(args.value)),

@@ -209,7 +209,7 @@ pub enum Task {
     Bundle(bundle::Bundle),
     /// Build a program with cargo and record it
     ///
-    /// Optimised, unless --dev or --profile says otherwise: by the release profile, and the bench
+    /// Optimised, unless --profile says otherwise: by the release profile, and the bench
     /// profile for benchmarks. Says which setting shows inlined functions where there is no debug
     /// info.
     Cargo(Box<cargo::Cargo>),

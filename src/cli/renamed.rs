@@ -25,11 +25,18 @@ const RENAMED: &[Renamed] = &[
     (&["fg-collapse", "fg-filter"], "--format", "--input-format"),
     (COLLAPSE, "-f", "--input-format"),
     (COLLAPSE, "-n", "--threads"),
+    (READERS, "--all-values", "--value all"),
     (FILTER, "-F", "--fixed-strings"),
+    (FILTER, "--label-re", "--with-label KEY~R"),
+    (FILTER, "--leaf-depth", "--depth -N"),
     (FILTER, "--root", "--rooted-at"),
     (FILTER, "--label", "--with-label"),
     (DIFF, "-s", "--strip hex"),
     (DIFF, "--strip-hex", "--strip hex"),
+    (DIFF, "--json", "--format json"),
+    (DIFF, "--tsv", "--format tsv"),
+    (DIFF, "--normalize-to", "--normalize=N"),
+    (&["fg-diff", "fg-record"], "--gate-file", "--gate @FILE"),
     (RENDER, "--scale", "--pixel-ratio"),
     (RENDER, "--no-sort", "--order input"),
     (RENDER, "-c", "--colors"),
@@ -48,10 +55,9 @@ pub(super) fn old_name_of(operation: &str) -> Option<&'static str> {
     RENAMED.iter().find(now)?.1.strip_prefix("--")
 }
 
-/// Returns true for the old name of an option.
-#[cfg(test)]
-pub(super) fn is_old_name(option: &str) -> bool {
-    RENAMED.iter().any(|(_, old, _)| *old == option)
+/// Returns true for the old name of an option of this program.
+pub(super) fn is_old_name(program: &str, option: &str) -> bool {
+    RENAMED.iter().any(|(programs, old, _)| *old == option && programs.contains(&program))
 }
 
 /// A line for each old name among the words of a command line: `words` are those of `program` itself, without the

@@ -6,6 +6,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use crate::printable::printable;
+use crate::render::Format;
 
 /// Programs that neighbours' options are taken for.
 const READERS: &[&str] = &["fg-collapse", "fg-filter", "fg-diff", "fg-render"];
@@ -52,11 +53,6 @@ const NEIGHBOURS: &[Neighbour] = &[
     (&["fg-render"], "--ignore", "stacks are dropped by fg-filter --ignore, before fg-render"),
     (ALL, "--diff_base", "profiles are compared by fg-diff BEFORE AFTER"),
     (ALL, "--diff-base", "profiles are compared by fg-diff BEFORE AFTER"),
-    (
-        &["fg-diff"],
-        "--format",
-        "the format is the output's ending, '-o out.html'; '--table', '--markdown' and '--json' are reports",
-    ),
     (READERS, "--granularity", "modules are shown by fg-render --by module"),
     // perf, samply, py-spy.
     (RECORD, "-g", "stacks are always recorded; '--call-graph' says how they are found"),
@@ -118,7 +114,7 @@ pub(super) fn commands() -> Vec<(String, Command)> {
 pub fn improve(mut error: Error, program: &str) -> Error {
     let advice = match error.kind() {
         ErrorKind::UnknownArgument => option_advice(&error, program),
-        ErrorKind::InvalidValue => value_advice(&error),
+        ErrorKind::InvalidValue => value_advice(&error, program),
         _ => None,
     };
     if advice.is_none() && (error.get(ContextKind::SuggestedArg).is_some() || program != "fg-filter") {
@@ -271,10 +267,15 @@ fn listed(names: &[&str]) -> Option<String> {
     Some(if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) })
 }
 
-fn value_advice(error: &Error) -> Option<String> {
+fn value_advice(error: &Error, program: &str) -> Option<String> {
     let wrong = text(error, ContextKind::InvalidValue)?.to_lowercase();
     let option = text(error, ContextKind::InvalidArg)?;
     let option = option.split(' ').next().unwrap_or(option);
+    if program == "fg-diff" && option == "--format" {
+        return Format::by_name(&wrong)
+            .is_ok()
+            .then(|| "a page or a picture is drawn by '-o out.html'".to_owned());
+    }
     let known = VALUES.iter().find(|(of, name, _)| *of == option && *name == wrong);
     known.map(|(.., ours)| format!("it is '{option} {ours}' here"))
 }

@@ -28,7 +28,7 @@ const RANGES = ["--before-time", "0s..8s", "--after-time", "8s..16s"];
 test("p and verdicts of two ranges are those of fg-diff", async () => {
   const recording = phases();
   const path = save("perf", recording);
-  const wanted = JSON.parse(String(run("fg-diff", "", "-n", ...RANGES, "--json", path)));
+  const wanted = JSON.parse(String(run("fg-diff", "", "-n", ...RANGES, "--format=json", path)));
   const page = await openPage(makePage(recording), { hash: "#time=0s..8s&time=8s..16s&colour=change&as=shares" });
   const ours = await page.evaluate(() => {
     const { changes, names } = globalThis.flame.model;

@@ -144,7 +144,7 @@ fn files_of_another_unit_are_one_message() {
     assert!(says.starts_with(start) && says.contains("; 2 more like it\n"), "{says}");
     assert_eq!(says.lines().count(), 2, "{says}");
     // With all values each unit is below its own root.
-    let out = run(root.path(), &["--no-header", "--all-values"]);
+    let out = run(root.path(), &["--no-header", "--value=all"]);
     assert_eq!(text(&out.stdout), "bytes;main 300\nns;main 3\n");
 }
 

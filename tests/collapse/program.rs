@@ -138,7 +138,7 @@ fn omissions_warn_once_unless_quiet() {
     let two = "a  1 5.000001: 3 c: \n\nb  1 5.000001: 4 d: \n\n";
     assert_eq!(
         text(&run(&[], two.as_bytes()).stderr),
-        "fg-collapse: left out \"d\" (1 samples, 4 d); --value NAME or --all-values keeps it\n"
+        "fg-collapse: left out \"d\" (1 samples, 4 d); --value NAME keeps it, --value all each\n"
     );
     assert!(text(&run(&["-v"], two.as_bytes()).stderr).contains("1 stacks of 1 frames, total weight 3"));
 }
@@ -200,8 +200,8 @@ fn values_are_listed_and_chosen_and_their_unit_is_written() {
     assert!(lines(&[]).ends_with("\na 3\n"), "{}", lines(&[]));
     assert!(lines(&["--value", "d"]).starts_with("# unit: d\n# event: d\n"));
     assert!(lines(&["--event-filter", "d", "--count-samples"]).starts_with("# unit: samples\n"));
-    assert_eq!(lines(&["--no-header", "--all-values"]), "cpu-clock:u;a 3\nd;b 4\n");
-    assert!(!lines(&["--all-values"]).contains("# unit"), "two units are none");
+    assert_eq!(lines(&["--no-header", "--value=all"]), "cpu-clock:u;a 3\nd;b 4\n");
+    assert!(!lines(&["--value=all"]).contains("# unit"), "two units are none");
     let out = run(&["--value", "x"], two);
     assert_eq!(out.status.code(), Some(2));
     assert!(

@@ -44,7 +44,8 @@ fn other_endings_are_folded_text() {
 
 #[test]
 fn a_report_that_is_asked_for_is_that_whatever_the_ending() {
-    for (option, ending, begin) in [("--markdown", "md", "**"), ("--json", "json", "{\n  \"verdict\"")] {
+    for (option, ending, begin) in [("--markdown", "md", "**"), ("--format=json", "json", "{\n  \"verdict\"")]
+    {
         let (file, _) = drawn(&[option], &format!("diff.{ending}"));
         assert!(file.starts_with(begin.as_bytes()), "{option}: {}", String::from_utf8_lossy(&file));
     }

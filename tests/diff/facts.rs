@@ -74,7 +74,7 @@ fn scaled_weights_have_no_period() {
     let (_, text, _) = output(&["-n"], BEFORE, AFTER);
     assert!(!text.contains("\n# period") && !text.contains("before.period"), "{text}");
     assert!(text.contains("# after.period: 1000000 ns\n"), "{text}");
-    let (_, text, _) = output(&["--normalize-to", "100"], BEFORE, AFTER);
+    let (_, text, _) = output(&["--normalize=100"], BEFORE, AFTER);
     assert!(!text.contains("period"), "{text}");
 }
 
@@ -131,7 +131,7 @@ fn reports_name_both_sides() {
     assert_eq!(lines[2], "after: ./app new · 90 ms CPU · 90 samples · cpu-clock · 2026-11-22");
     let (_, markdown, _) = output(&["--markdown"], BEFORE, AFTER);
     assert!(markdown.contains("\n- before: `./app old · 94 ms CPU · "), "{markdown}");
-    let (_, json, _) = output(&["--json"], BEFORE, AFTER);
+    let (_, json, _) = output(&["--format=json"], BEFORE, AFTER);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["facts"]["before"]["command"], "./app old");
     assert_eq!(json["facts"]["after"]["start"], "2026-11-22T10:00:00Z");

@@ -27,7 +27,9 @@ fn recordings_are_compared_as_their_folded_text_is() {
         let folded = collapsed(&files, &format!("folded{n}"), path);
         let text = std::fs::read_to_string(&folded).unwrap();
         let other = files.put("other", format!("{text}main;slower 50000000\n"));
-        for options in [&[][..], &["--absolute", "--tsv"], &["-n", "--tsv"], &["--fuzzy", "--tsv"]] {
+        for options in
+            [&[][..], &["--absolute", "--format=tsv"], &["-n", "--format=tsv"], &["--fuzzy", "--format=tsv"]]
+        {
             let direct = run(&[options, &["-q", &fixture(path), &other]].concat(), "");
             let text = run(&[options, &["-q", &folded, &other]].concat(), "");
             assert_eq!((direct.status, direct.stderr.as_str()), (0, ""), "{path}");

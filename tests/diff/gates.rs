@@ -72,7 +72,7 @@ fn a_gate_that_cannot_see_its_threshold_judges_nothing() {
     // A limit that so many samples can see.
     let seen = run(&["--require-power", "--gate", "total>200%", &few, &few], "");
     assert!(seen.status == 0 && seen.stdout.contains("passed: would have seen +"), "{}", seen.stdout);
-    let json = run(&["--json", "--gate", "total>5%", &few, &few], "");
+    let json = run(&["--format=json", "--gate", "total>5%", &few, &few], "");
     let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(
         (&json["outcome"], &json["gates"][0]["outcome"]),
@@ -216,7 +216,7 @@ fn a_calm_function_is_seen_beside_wild_ones() {
         })
     };
     let (before, after) = (side("before", 1.0), side("after", 1.3));
-    let found = compare(&["--json", "--gate", "slower>10%"], &before, &after);
+    let found = compare(&["--format=json", "--gate", "slower>10%"], &before, &after);
     let report: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
     let named: Vec<_> =
         report["rows"].as_array().unwrap().iter().filter(|row| row["significant"] == true).collect();
@@ -371,15 +371,15 @@ fn a_whole_is_judged_by_one_recording_or_several() {
 fn gates_come_from_files_and_beside_reports() {
     let files = Files::new();
     let file = files.put("gates", "# what we allow\nself>2pp   total>100%\n\n/nothing/>1%\n");
-    let (status, said) = gate(&["--gate-file", &file]);
+    let (status, said) = gate(&[&format!("--gate=@{file}")]);
     assert_eq!((status, said.lines().count()), (1, 3), "{said}");
     let (before, after) = (files.put("before", BEFORE), files.put("after", AFTER));
-    let report = run(&["--json", "--gate-file", &file, &before, &after], "");
+    let report = run(&["--format=json", &format!("--gate=@{file}"), &before, &after], "");
     assert_eq!(report.status, 1);
     serde_json::from_str::<serde_json::Value>(&report.stdout).unwrap();
     assert!(report.stderr.starts_with("fg-diff: gate self>2pp: lex (self)  "), "{}", report.stderr);
-    assert_eq!(gate(&["--gate-file", &files.put("empty", "# nothing\n")]).0, 2);
-    assert_eq!(gate(&["--gate-file", "/nonexistent"]).0, 2);
+    assert_eq!(gate(&["--gate", &format!("@{}", files.put("empty", "# nothing\n"))]).0, 2);
+    assert_eq!(gate(&["--gate", "@/nonexistent"]).0, 2);
     for wrong in ["totl>5%", "total>", "", "/(/>1"] {
         let (status, said) = gate(&["--gate", wrong]);
         assert!(status == 2 && said.contains("gate"), "{wrong}: {said}");

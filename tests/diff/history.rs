@@ -98,7 +98,7 @@ fn lasting_changes_are_named_with_commit_and_function() {
     assert!(refused.status == 2 && refused.stderr.contains("cannot be used with"), "{}", refused.stderr);
     // Only what came after the change is compared with.
     let file = files.put("next.folded", recording(150_000_000, 40));
-    let next = run(&["--history", &history, "--machine", "ci", "--json", &file], "");
+    let next = run(&["--history", &history, "--machine", "ci", "--format=json", &file], "");
     assert!(next.stdout.contains("of 10 and 1 runs"), "{}", next.stdout);
 }
 

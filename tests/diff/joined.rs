@@ -30,7 +30,7 @@ fn a_program_under_another_name_is_one_program() {
         let run = run(&arguments, &stdin);
         assert_eq!((run.status, stacks(&run).as_str(), run.stderr.as_str()), (0, joined, said));
     }
-    let report = run(&["--json", &before, &after], "");
+    let report = run(&["--format=json", &before, &after], "");
     assert_eq!((report.status, report.stderr.as_str()), (0, said));
     assert!(!report.stdout.contains("bench-1f0a\","), "{}", report.stdout);
     // Beside other threads the command in the header tells which of the roots is the program.
@@ -112,13 +112,13 @@ fn normalized_totals_are_equal() {
     let (before, after) = ("a 1\nb 1\nc 1\n", "a 10\n");
     assert_eq!(joined(&["-n"], before, after), "a 3.333 10\nb 3.334 0\nc 3.333 0\n");
     assert_eq!(joined(&["--normalize"], "a 2\nb 3\n", "a 10\n"), "a 4 10\nb 6 0\n");
-    assert_eq!(joined(&["--normalize-to", "before"], before, after), "a 1 3\nb 1 0\nc 1 0\n");
-    assert_eq!(joined(&["--normalize-to", "after"], before, after), joined(&["-n"], before, after));
-    assert_eq!(joined(&["--normalize-to", "6"], before, after), "a 2 6\nb 2 0\nc 2 0\n");
+    assert_eq!(joined(&["--normalize=before"], before, after), "a 1 3\nb 1 0\nc 1 0\n");
+    assert_eq!(joined(&["--normalize=after"], before, after), joined(&["-n"], before, after));
+    assert_eq!(joined(&["--normalize=6"], before, after), "a 2 6\nb 2 0\nc 2 0\n");
     assert_eq!(joined(&["--normalize-by", "^idle$"], "idle 2\nx 9\n", "idle 4\nx 9\n"), "idle 4 4\nx 18 9\n");
     let none = run(&["--normalize-by", "nothing", "-", &Files::new().put("x", "a 1\n")], "a 1\n");
     assert_eq!(none.status, 2);
-    assert_eq!(run(&["--normalize-to", "0", "a", "b"], "").status, 2);
+    assert_eq!(run(&["--normalize=0", "a", "b"], "").status, 2);
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn phases(seed: u64, share: f64) -> String {
 }
 
 fn report(arguments: &[&str]) -> Value {
-    let run = run(&[&["--json", "-q"], arguments].concat(), "");
+    let run = run(&[&["--format=json", "-q"], arguments].concat(), "");
     assert_eq!(run.status, 0, "{}", run.stderr);
     serde_json::from_str(&run.stdout).unwrap()
 }

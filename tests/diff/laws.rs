@@ -38,7 +38,7 @@ fn total(profile: &[(String, u32)]) -> i64 {
 
 /// The function table as (name, self before, self after, total before, total after).
 fn table(before: &str, after: &str) -> Vec<(String, [i64; 4])> {
-    let tsv = diff(&["--tsv", "--absolute", "--sort", "name"], before, after);
+    let tsv = diff(&["--format=tsv", "--absolute", "--sort", "name"], before, after);
     let cells = |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>();
     tsv.lines().skip(1).map(cells).map(|c| (c[0].clone(), [2, 3, 11, 12].map(|n| units(&c[n])))).collect()
 }
@@ -90,7 +90,7 @@ proptest! {
         let output = diff(&["-n"], &text(&x), &text(&y));
         let joined = rows(&output);
         prop_assert_eq!(joined.iter().map(|row| row.1).sum::<i64>(), total(&y));
-        let output = diff(&["--normalize-to", "100"], &text(&x), &text(&y));
+        let output = diff(&["--normalize=100"], &text(&x), &text(&y));
         let both = rows(&output);
         prop_assert_eq!(both.iter().map(|row| row.1).sum::<i64>(), 1_000_000);
         prop_assert_eq!(both.iter().map(|row| row.2).sum::<i64>(), 1_000_000);

@@ -21,7 +21,7 @@ fn ranges_of_one_recording_are_compared() {
         ("endpoint=/a;main;f 4000 4000\nendpoint=/b;main;f 4000 0\nendpoint=/b;main;g 0 9000\n", "")
     );
     // In a report no label is a function, and two files may have a range each.
-    let table = run(&[&RANGES[..], &["--tsv", "--absolute", &file, &file]].concat(), "");
+    let table = run(&[&RANGES[..], &["--format=tsv", "--absolute", &file, &file]].concat(), "");
     assert!(table.stdout.contains("\nf\t") || table.stdout.contains("\tf\t"), "{}", table.stdout);
     assert!(!table.stdout.contains("endpoint="), "{}", table.stdout);
 }
@@ -46,7 +46,7 @@ fn ranges_that_cannot_be_compared_are_refused() {
 fn values_of_a_label_are_rows() {
     let files = Files::new();
     let (before, after) = (files.put("b", TIMED), files.put("a", TIMED.replace("g 9000", "g 5000")));
-    let table = run(&["--by", "endpoint", "--tsv", "--absolute", &before, &after], "");
+    let table = run(&["--by", "endpoint", "--format=tsv", "--absolute", &before, &after], "");
     assert_eq!(table.status, 0, "{}", table.stderr);
     let cells = |name: &str| {
         let row = table.stdout.lines().find(|line| line.split('\t').any(|cell| cell == name));
@@ -54,7 +54,7 @@ fn values_of_a_label_are_rows() {
     };
     assert!(cells("/a").contains("8000\t8000"), "{}", table.stdout);
     assert!(cells("/b").contains("13000\t9000"), "{}", table.stdout);
-    let refused = run(&["--by", "nothing", "--tsv", &before, &after], "");
+    let refused = run(&["--by", "nothing", "--format=tsv", &before, &after], "");
     assert!(
         refused.status == 2 && refused.stderr.contains("no label \"nothing\"; it has endpoint, time"),
         "{}",

@@ -34,13 +34,14 @@ fn significant(run: &Run) -> Vec<String> {
 
 #[test]
 fn the_same_build_twice_is_no_alarm() {
-    let alike = compare(&["--tsv", "--gate", "total>0 self>0 total<0 self<0"], &all("before"), &all("again"));
+    let alike =
+        compare(&["--format=tsv", "--gate", "total>0 self>0 total<0 self<0"], &all("before"), &all("again"));
     assert_eq!((alike.status, significant(&alike)), (0, vec![]), "{}", alike.stderr);
     // One run a side, every pair of the ten.
     let runs: Vec<String> = all("before").into_iter().chain(all("again")).collect();
     for (n, one) in runs.iter().enumerate() {
         for other in &runs[n + 1..] {
-            let alike = run(&["--tsv", "-q", one, other], "");
+            let alike = run(&["--format=tsv", "-q", one, other], "");
             assert_eq!(significant(&alike), Vec::<String>::new(), "{one} {other}");
         }
     }
@@ -49,16 +50,16 @@ fn the_same_build_twice_is_no_alarm() {
 #[test]
 fn a_slowdown_is_found_and_its_function_named_first() {
     for (before, after) in [("before", "slow"), ("again", "slow")] {
-        let found = compare(&["--tsv"], &all(before), &all(after));
+        let found = compare(&["--format=tsv"], &all(before), &all(after));
         assert_eq!(significant(&found).first().map(String::as_str), Some("up hash_insert"), "{before}");
         assert!(!significant(&found).iter().any(|row| row.starts_with("new") || row.starts_with("gone")));
-        let back = compare(&["--tsv"], &all(after), &all(before));
+        let back = compare(&["--format=tsv"], &all(after), &all(before));
         assert_eq!(significant(&back).first().map(String::as_str), Some("down hash_insert"));
-        let three = compare(&["--tsv"], &all(before)[..3], &all(after)[2..]);
+        let three = compare(&["--format=tsv"], &all(before)[..3], &all(after)[2..]);
         assert_eq!(significant(&three).first().map(String::as_str), Some("up hash_insert"), "three runs");
     }
     for n in 1..=5 {
-        let found = run(&["--tsv", "-q", &recording("before", n), &recording("slow", n)], "");
+        let found = run(&["--format=tsv", "-q", &recording("before", n), &recording("slow", n)], "");
         assert_eq!(significant(&found).first().map(String::as_str), Some("up hash_insert"), "run {n}");
     }
 }

@@ -42,7 +42,7 @@ fn a_table_has_the_numbers() {
 #[test]
 fn sort_limit_and_groups() {
     let names = |options: &[&str]| -> Vec<String> {
-        let tsv = diff(&[&["--tsv"], options].concat(), BEFORE, AFTER);
+        let tsv = diff(&[&["--format=tsv"], options].concat(), BEFORE, AFTER);
         tsv.lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     };
     assert_eq!(names(&["--sort", "total"])[..3], ["parse", "lex", "old|`x`"]);
@@ -54,10 +54,10 @@ fn sort_limit_and_groups() {
     assert_eq!(names(&["--by", "thread"]), ["main"]);
     assert_eq!(names(&["--by", "function"]), names(&[]));
     let modules =
-        diff(&["--tsv", "--by", "module"], "t;a::f;a::g 5\nt;b::f 2\n", "t;a::f;a::g 5\nt;b::f 3\n");
+        diff(&["--format=tsv", "--by", "module"], "t;a::f;a::g 5\nt;b::f 2\n", "t;a::f;a::g 5\nt;b::f 3\n");
     assert!(modules.contains("\na\t") && modules.contains("\nb\t"), "{modules}");
     assert_eq!(run(&["--limit", "2", "a", "b"], "").status, 2, "there is no report to limit");
-    assert_eq!(run(&["--table", "--json", "a", "b"], "").status, 2);
+    assert_eq!(run(&["--table", "--format=json", "a", "b"], "").status, 2);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn functions_that_differ_by_their_line_are_noticed() {
 
 #[test]
 fn json_is_json_and_complete() {
-    let report: Value = serde_json::from_str(&diff(&["--json"], BEFORE, AFTER)).unwrap();
+    let report: Value = serde_json::from_str(&diff(&["--format=json"], BEFORE, AFTER)).unwrap();
     // Self and total weights that are alike are one test of share and weight.
     assert_eq!(report["tests"], 11);
     assert_eq!(report["before"]["samples"], 10701.0);
@@ -196,7 +196,7 @@ fn json_is_json_and_complete() {
     let [low, high] = [0, 1].map(|n| lex["self"]["interval_pp"][n].as_f64().unwrap());
     assert!(low < 8.58 && 8.58 < high && high - low < 4.0);
     assert_eq!(report["rows"][5]["self"]["percent"], Value::Null);
-    let hostile = diff(&["--json"], "a\"\\\u{1}\t;b 1\n", "a\"\\\u{1}\t;b 1\n");
+    let hostile = diff(&["--format=json"], "a\"\\\u{1}\t;b 1\n", "a\"\\\u{1}\t;b 1\n");
     let hostile: Value = serde_json::from_str(&hostile).unwrap();
     assert!(hostile["rows"].as_array().unwrap().iter().any(|row| row["name"] == "a\"\\\u{1}\t"));
 }
@@ -216,7 +216,7 @@ fn units_and_periods_come_from_the_header() {
     let markdown = diff(&["--markdown"], &before, &after);
     assert!(markdown.contains("\n| ▲ | `lex` | 2 → 3 µs | +50% | "), "{markdown}");
     // Programs get exact numbers.
-    assert!(diff(&["--tsv"], &before, &after).contains("\nlex\tup\t2000\t3001\t1001\t"));
+    assert!(diff(&["--format=tsv"], &before, &after).contains("\nlex\tup\t2000\t3001\t1001\t"));
     let periods = diff(&["--table", "--wide"], "a 2002002\nb 3003003\n", "a 2002002\nb 3003003\n");
     assert!(periods.contains("(5 before, 5 after, of 1,001,001 each)"), "{periods}");
     // Cycles have no step: a sample weighs at least what the lightest stack does.
@@ -248,7 +248,7 @@ fn runs_are_averaged_and_their_spread_is_the_measure() {
 
 #[test]
 fn the_same_bytes_every_time() {
-    for form in ["--table", "--markdown", "--json", "--tsv"] {
+    for form in ["--table", "--markdown", "--format=json", "--format=tsv"] {
         let first = diff(&[form, "--fuzzy"], BEFORE, AFTER);
         for _ in 0..3 {
             assert_eq!(diff(&[form, "--fuzzy"], BEFORE, AFTER), first, "{form}");
@@ -263,7 +263,7 @@ fn shrinking_share_of_equal_work_is_no_change() {
     // f doubles; g does the same work, on a machine that is now a little faster, now slower.
     let before = [put("b1", 3000, 7000), put("b2", 3090, 7210), put("b3", 2910, 6790)];
     let after = [put("a1", 5820, 6790), put("a2", 6000, 7000), put("a3", 6000, 7000)];
-    let mut arguments = vec!["--tsv", "-q", "--before"];
+    let mut arguments = vec!["--format=tsv", "-q", "--before"];
     arguments.extend(before.iter().map(String::as_str));
     arguments.push("--after");
     arguments.extend(after.iter().map(String::as_str));

@@ -74,8 +74,10 @@ fn a_stall_comes_back_each_second() {
 fn a_stall_is_what_differs_between_two_ranges() {
     for recording in TIMED {
         let ranges = ["--before-time", "0.1s..0.45s", "--after-time", "0.48s..0.62s"];
-        let table =
-            run(env!("CARGO_BIN_EXE_fg-diff"), &[&ranges[..], &["-n", "-q", "--tsv", recording]].concat());
+        let table = run(
+            env!("CARGO_BIN_EXE_fg-diff"),
+            &[&ranges[..], &["-n", "-q", "--format=tsv", recording]].concat(),
+        );
         let mut lines = table.lines().map(|line| line.split('\t').collect::<Vec<_>>());
         let head = lines.next().unwrap();
         let column = |name: &str| head.iter().position(|head| *head == name).unwrap();

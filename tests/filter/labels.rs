@@ -47,7 +47,7 @@ fn what_is_dropped_is_forgotten_by_the_header() {
     );
     assert_eq!(
         filter(
-            &["--drop-label", "time", "--rename-label", "thread=worker", "--label-re", "worker=b|c"],
+            &["--drop-label", "time", "--rename-label", "thread=worker", "--with-label", "worker~b|c"],
             TIMED
         ),
         "# labels: worker\nworker=b;main;g 4\n"
@@ -67,7 +67,7 @@ fn labels_that_are_not_there_are_an_error() {
         "--time=5s",
         "--time=5s..4s",
         "--with-label=x",
-        "--label-re=x=(",
+        "--with-label=x~(",
         "--rename-label=time=x",
         "--drop-label=",
     ] {

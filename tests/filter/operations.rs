@@ -58,9 +58,9 @@ fn case_is_ignored_unless_the_expression_has_a_capital() {
         (&["-s", "--focus", "alloc"], other),
         (&["--ignore", "Alloc"], other),
         (&["--leaf", "alloc"], &both),
-        (&["--label-re", "k=^pool$"], &both),
-        (&["--label-re", "k=^Pool$"], one),
-        (&["-s", "--label-re", "k=^pool$"], other),
+        (&["--with-label", "k~^pool$"], &both),
+        (&["--with-label", "k~^Pool$"], one),
+        (&["-s", "--with-label", "k~^pool$"], other),
         // Names are replaced as sed replaces.
         (&["--rename", "s/alloc/x/", "--focus", "x"], "k=pool;a;x 2\n"),
         (&["--rename", "s/alloc/x/i", "--focus", "x"], "k=Pool;a;x 1\nk=pool;a;x 2\n"),
@@ -384,7 +384,7 @@ fn changed_stacks_stay_valid_stacks() {
     assert_eq!(filter(&["--skip-roots", "1"], "a;# b;c 1\nb;# b 2\n"), "#_b 2\n#_b;c 1\n");
     assert_eq!(filter(&["--skip-roots", "1"], "a;# 1\nb;#;c 2\n"), "#;c 2\n#_ 1\n");
     // A frame without a name is a frame, but none at the end of a stack.
-    assert_eq!(filter(&["--leaf-depth", "1"], "a; 1\nb; 2\n;c 4\n"), "a 1\nb 2\nc 4\n");
+    assert_eq!(filter(&["--depth", "-1"], "a; 1\nb; 2\n;c 4\n"), "a 1\nb 2\nc 4\n");
     assert_eq!(filter(&["--depth", "1"], ";a 1\n 2\n"), " 3\n");
     assert_eq!(filter(&["--reverse"], ";a 1\n;;b 2\n"), "a 1\nb 2\n");
     assert_eq!(filter(&["--hide", "a"], "b;;a 1\n"), "b 1\n");
@@ -442,6 +442,13 @@ fn help_shows_every_operation_in_its_group() {
     }
     for operation in OPERATIONS {
         let option = format!("--{}", operation.name);
+        if ["label-re", "leaf-depth"].contains(&operation.name) {
+            assert!(
+                !help.contains(&option) && !man.contains(&option.replace('-', "\\-")),
+                "{option}: an old name"
+            );
+            continue;
+        }
         assert!(help.contains(&option), "{option}");
         assert!(man.contains(&option.replace('-', "\\-")), "{option}");
         assert!(fish.contains(&format!("-l {}", operation.name)), "{option}");
@@ -515,6 +522,7 @@ fn operation() -> impl Strategy<Value = Vec<&'static str>> {
         vec!["--recursion", "cycles"],
         vec!["--squash-unknown"],
         vec!["--depth", "2"],
+        vec!["--depth", "-2"],
         vec!["--leaf-depth", "2"],
         vec!["--skip-roots", "1"],
         vec!["--merge-threads"],

@@ -16,7 +16,7 @@ const EACH: usize = 8;
 
 /// Outputs that take more for a recording of one kind: the reason. Empty names are every output.
 const MORE: &[(&str, &str, &str)] = &[
-    ("fg-diff --json", "many names", "the report is put together before it is written"),
+    ("fg-diff --format=json", "many names", "the report is put together before it is written"),
     ("fg-render --format png", "deep and many", "the picture's pixels, of a thousand rows"),
     ("", "a long label of many samples", "each different set of labels is kept with the texts of its labels"),
 ];
@@ -203,7 +203,7 @@ fn memory_is_in_proportion_to_the_input() {
         check("fg-filter", 1, &mut || {
             Filter::try_parse_from(&of).expect("options that there are").run().is_ok()
         });
-        for format in [&[][..], &["--table"], &["--json"]] {
+        for format in [&[][..], &["--table"], &["--format=json"]] {
             let mut of = arguments("fg-diff", format);
             of.extend([one.to_owned(), other.to_owned()]);
             check(&format!("fg-diff {}", format.join(" ")), 2, &mut || {

@@ -89,7 +89,7 @@ const CASES: &[Case] = &[
     Case { program: DIFF, arguments: &["in.folded", "in.folded", "-o", "out"], input: "", outputs: &["out"] },
     Case {
         program: DIFF,
-        arguments: &["in.folded", "-", "--tsv", "-o", "out"],
+        arguments: &["in.folded", "-", "--format=tsv", "-o", "out"],
         input: UNSORTED,
         outputs: &["out"],
     },
@@ -128,7 +128,7 @@ const CASES: &[Case] = &[
     },
     Case { program: FILTER, arguments: &["main", "in.folded"], input: "", outputs: &[] },
     Case { program: FILTER, arguments: &["--top", "1", "in.folded"], input: "", outputs: &[] },
-    Case { program: DIFF, arguments: &["in.folded", "in.folded", "--json"], input: "", outputs: &[] },
+    Case { program: DIFF, arguments: &["in.folded", "in.folded", "--format=json"], input: "", outputs: &[] },
     Case { program: RENDER, arguments: &["in.folded"], input: "", outputs: &[] },
 ];
 

@@ -123,7 +123,7 @@ fn seven_hundred_events_are_one_bounded_line() {
         assert!(said.lines().count() == 1 && said.len() < 1000, "{} bytes: {said}", said.len());
         said
     };
-    assert!(said(COLLAPSE, &[]).contains("and 694 more; --value NAME or --all-values keeps it"));
+    assert!(said(COLLAPSE, &[]).contains("and 694 more; --value NAME keeps it, --value all each"));
     assert!(said(FILTER, &["f"]).contains("and 694 more"));
     assert!(said(COLLAPSE, &["--value", "nosuch"]).contains("fg-collapse: "));
 }
@@ -134,7 +134,7 @@ fn no_tsv_cell_is_a_formula() {
     let stacks = "=1+1;@SUM(A1);+[Foo bar];-[NSView draw] 5\nmain;operator= 2\n";
     fs::write(folder.path().join("in.folded"), stacks).unwrap();
     for (program, arguments) in
-        [(RENDER, &["--format", "tsv", "in.folded"][..]), (DIFF, &["--tsv", "in.folded", "in.folded"])]
+        [(RENDER, &["--format", "tsv", "in.folded"][..]), (DIFF, &["--format=tsv", "in.folded", "in.folded"])]
     {
         let output = Command::new(program).args(arguments).current_dir(folder.path()).output().unwrap();
         let table = feed::text(output.stdout);

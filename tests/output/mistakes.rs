@@ -121,12 +121,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         DIFF,
         "--format html a.folded b.folded",
-        "unexpected argument '--format' found; the format is the output's ending, '-o out.html'; '--table', '--markdown' and '--json' are reports",
+        "invalid value 'html' for '--format <NAME>'; a page or a picture is drawn by '-o out.html'",
     ),
     (
         DIFF,
         "--gate slower a.folded b.folded",
-        "invalid value 'slower' for '--gate <EXPR>': gate \"slower\": expected > or < and a number, as in total>5%; see --help",
+        "invalid value 'slower' for '--gate <EXPR|@FILE>': gate \"slower\": expected > or < and a number, as in total>5%; see --help",
     ),
     // Pattern and file swapped, the pattern forgotten, a pattern of the shell.
     (

@@ -112,7 +112,7 @@ fn events_of_different_units_do_not_add_up() {
         )
     };
     let error = named(false).unwrap_err();
-    assert!(error.contains("\"page-faults\"") && error.contains("do not add up; --all-values"), "{error}");
+    assert!(error.contains("\"page-faults\"") && error.contains("do not add up; --value all"), "{error}");
     assert_eq!(
         named(true).unwrap().0,
         "app;[perf-1.map];[perf-1.map];[perf-1.map];[perf-1.map] 3\n",

@@ -48,7 +48,7 @@ fn several_events_are_values_of_one_profile() {
         let output = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).args(arguments).arg(&raw).output();
         text(&output.expect("fg-collapse starts").stdout)
     };
-    assert_eq!(by_root(&collapse(&["--all-values"])).len(), 2);
+    assert_eq!(by_root(&collapse(&["--value=all"])).len(), 2);
     let faults = collapse(&["--value", "page-faults"]);
     assert_eq!(by_root(&faults).keys().collect::<Vec<_>>(), ["busy"], "{faults}");
     assert!(total(&faults) > 5 && total(&faults) < 100_000, "faults are counted, and no time: {faults}");

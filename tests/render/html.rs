@@ -219,7 +219,7 @@ fn a_page_holds_every_value_of_a_recording() {
         assert_eq!(stacks(&["--value", value], &page.stdout), wanted, "{value}");
     }
     assert_eq!(stacks(&[], &page.stdout), stacks(&[], &heap));
-    assert_eq!(stacks(&["--all-values"], &page.stdout), stacks(&["--all-values"], &heap));
+    assert_eq!(stacks(&["--value=all"], &page.stdout), stacks(&["--value=all"], &heap));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_value_that_was_chosen_is_alone() {
     };
     assert!(has_others(&[]));
     for options in
-        [&["--value", "alloc_space"][..], &["--all-values"], &["--factor", "2"], &["--countname", "x"]]
+        [&["--value", "alloc_space"][..], &["--value=all"], &["--factor", "2"], &["--countname", "x"]]
     {
         assert!(!has_others(options), "{options:?}");
     }

@@ -21,7 +21,7 @@ impl Collapse {
         };
         let (kept, left_out) = (of_kind(true), of_kind(false));
         if !left_out.is_empty() && self.options.value.is_empty() {
-            say(Self::NAME, format_args!("left out {left_out}; --value NAME or --all-values keeps it"));
+            say(Self::NAME, format_args!("left out {left_out}; --value NAME keeps it, --value all each"));
         }
         if self.verbose && !kept.is_empty() {
             say(Self::NAME, format_args!("kept {kept}"));

@@ -1,8 +1,9 @@
 //! The options of fg-diff, in the groups that `--help` shows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, ReportOptions, Sort};
@@ -20,11 +21,15 @@ pub struct FormArgs {
     /// Write a report for a pull request: the verdict, a few rows, the rest folded
     #[arg(long, group = "form")]
     pub markdown: bool,
-    /// Write all rows, exact numbers and the facts of both sides, for programs
-    #[arg(long, group = "form")]
+    /// The format of the one output, whatever its ending: table, markdown, or with all rows and exact numbers
+    /// json, for programs, and tsv, cells separated by tabs
+    #[arg(long, value_name = "NAME", group = "form", value_parser = report_formats())]
+    pub format: Option<ReportFormat>,
+    /// The old name of --format json
+    #[arg(long, group = "form", hide = true)]
     pub json: bool,
-    /// Write all rows, cells separated by tabs
-    #[arg(long, group = "form")]
+    /// The old name of --format tsv
+    #[arg(long, group = "form", hide = true)]
     pub tsv: bool,
     /// Write a row for each function, stack, module or thread (default: function); or for each
     /// value of a label of the recordings: endpoint
@@ -45,7 +50,7 @@ pub struct FormArgs {
     #[arg(long, requires = "form")]
     pub interrupts: bool,
     /// Let Markdown point to a picture: a link, or the name of an attachment
-    #[arg(long, value_name = "URL", requires = "markdown")]
+    #[arg(long, value_name = "URL", requires = "form")]
     pub picture: Option<String>,
 }
 
@@ -64,11 +69,14 @@ pub enum SortKey {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Scale")]
 pub struct ScaleArgs {
-    /// Scale before to the total of after
-    #[arg(short, long, group = "scaling")]
-    pub normalize: bool,
-    /// Scale to the total of before, of after, or to a number: -n is after
-    #[arg(long, value_name = "before|after|N", group = "scaling", value_parser = normalize_to)]
+    /// Scale before to the total of after, after to that of before, or both to a number (default: after)
+    #[arg(
+        short, long, value_name = "before|after|N", group = "scaling", num_args = 0..=1, require_equals = true,
+        default_missing_value = "after", value_parser = normalize_to
+    )]
+    pub normalize: Option<Normalize>,
+    /// The old name of --normalize=N
+    #[arg(long, value_name = "before|after|N", group = "scaling", hide = true, value_parser = normalize_to)]
     pub normalize_to: Option<Normalize>,
     /// Scale so that the frames matching R weigh the same, which are known not to have
     /// changed. Implies -n
@@ -120,11 +128,11 @@ pub struct TestArgs {
 pub struct GateArgs {
     /// Exit with 1 on a significant change: slower>5% (the whole, or any function),
     /// total>5%, self>2pp, /regex/>1000, self/regex/<-5%, profile>3%; several with
-    /// blanks between
-    #[arg(long, value_name = "EXPR", value_parser = gates)]
+    /// blanks between. @FILE reads them from FILE, where # begins a comment
+    #[arg(long, value_name = "EXPR|@FILE", value_parser = gates)]
     pub gate: Vec<Gates>,
-    /// Read gates from FILE; # begins a comment
-    #[arg(long, value_name = "FILE")]
+    /// The old name of --gate @FILE
+    #[arg(long, value_name = "FILE", hide = true)]
     pub gate_file: Vec<PathBuf>,
     /// Trip gates on changes that may be noise too
     #[arg(long)]
@@ -136,10 +144,41 @@ pub struct GateArgs {
 
 /// The gates of one argument.
 #[derive(Clone, Debug)]
-pub struct Gates(pub(super) Vec<Gate>);
+pub enum Gates {
+    /// Those that stand in it.
+    Given(Vec<Gate>),
+    /// Those of a file.
+    File(PathBuf),
+}
 
 fn gates(text: &str) -> Result<Gates, String> {
-    Gate::parse_all(text).map(Gates).map_err(|error| error.to_string())
+    match text.strip_prefix('@') {
+        Some(file) => Ok(Gates::File(file.into())),
+        None => Gate::parse_all(text).map(Gates::Given).map_err(|error| error.to_string()),
+    }
+}
+
+/// The gates of a file.
+///
+/// # Errors
+/// Those of reading it, gates with a mistake, and a file without any.
+fn gates_of(path: &Path) -> anyhow::Result<Vec<Gate>> {
+    let source = Source::new(path);
+    let bytes = source.open()?.read_all()?;
+    let text = String::from_utf8(bytes).ok();
+    let text = text.with_context(|| format!("{}: gates have to be UTF-8", source.name()))?;
+    let gates = Gate::parse_file(&text, &source.name())?;
+    if gates.is_empty() {
+        bail!("{}: there is no gate in it, expected lines such as slower>5%", source.name());
+    }
+    Ok(gates)
+}
+
+fn report_formats() -> impl TypedValueParser<Value = ReportFormat> {
+    PossibleValuesParser::new(ReportFormat::ALL.iter().map(|format| format.name())).map(|name| {
+        let named = ReportFormat::ALL.iter().find(|format| format.name() == name);
+        *named.expect("one of the possible values")
+    })
 }
 
 fn normalize_to(text: &str) -> Result<Normalize, String> {
@@ -174,7 +213,7 @@ impl FormArgs {
             (_, true, ..) => Some(ReportFormat::Markdown),
             (_, _, true, _) => Some(ReportFormat::Json),
             (.., true) => Some(ReportFormat::Tsv),
-            _ => None,
+            _ => self.format,
         }
     }
 
@@ -224,22 +263,20 @@ impl TestArgs {
 }
 
 impl GateArgs {
-    /// All gates, those of files behind the others.
+    /// All gates, in their order.
     ///
     /// # Errors
     /// Those of the files, and gates with a mistake.
     pub(in crate::cli) fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let mut all: Vec<Gate> = self.gate.iter().flat_map(|Gates(gates)| gates.clone()).collect();
-        for path in &self.gate_file {
-            let source = Source::new(path);
-            let bytes = source.open()?.read_all()?;
-            let text = String::from_utf8(bytes).ok();
-            let text = text.with_context(|| format!("{}: gates have to be UTF-8", source.name()))?;
-            let gates = Gate::parse_file(&text, &source.name())?;
-            if gates.is_empty() {
-                bail!("{}: there is no gate in it, expected lines such as slower>5%", source.name());
+        let mut all = Vec::new();
+        for gates in &self.gate {
+            match gates {
+                Gates::Given(gates) => all.extend(gates.iter().cloned()),
+                Gates::File(path) => all.extend(gates_of(path)?),
             }
-            all.extend(gates);
+        }
+        for path in &self.gate_file {
+            all.extend(gates_of(path)?);
         }
         Ok(all)
     }
@@ -256,9 +293,9 @@ impl NameArgs {
 
 impl ScaleArgs {
     pub(super) fn normalize(&self) -> Normalize {
-        match self.normalize_to {
+        match self.normalize.or(self.normalize_to) {
             Some(to) => to,
-            None if self.normalize || self.normalize_by.is_some() => Normalize::BeforeToAfter,
+            None if self.normalize_by.is_some() => Normalize::BeforeToAfter,
             None => Normalize::No,
         }
     }

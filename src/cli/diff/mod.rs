@@ -157,6 +157,9 @@ impl Tool for Diff {
         };
         let options = self.options();
         let is_report = format.is_some() || !gates.is_empty();
+        if self.form.picture.is_some() && format != Some(ReportFormat::Markdown) {
+            bail!("--picture is for --markdown: no other report points to one");
+        }
         if is_report && !self.labels.label.is_empty() {
             bail!("--label is for stacks; in a report --by KEY makes a row of each value");
         }

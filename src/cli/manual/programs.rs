@@ -136,7 +136,10 @@ const RECORD_BUNDLE: Manual = Manual {
 const RECORD_CARGO: Manual = Manual {
     name: "fg-record-cargo",
     first: &["output", "open", "bin", "package", "duration", "freq", "off_cpu", "against"],
-    uses: &["fg-record cargo --bench parse -o out.svg", "fg-record cargo --features tls --dev -o out.svg"],
+    uses: &[
+        "fg-record cargo --bench parse -o out.svg",
+        "fg-record cargo --features tls --profile dev -o out.svg",
+    ],
     environment: &[
         ("CARGO", "The cargo that builds (default: cargo)."),
         RECORD_ENVIRONMENT[0],

@@ -24,7 +24,7 @@ pub struct AgainstArgs {
     pub keep: Option<PathBuf>,
 
     /// Write the comparison to FILE: for a pull request, as fg-diff --markdown does, and so to standard output for -;
-    /// for programs, as fg-diff --json does, if FILE ends in .json. Repeatable
+    /// for programs, as fg-diff --format json does, if FILE ends in .json. Repeatable
     #[arg(long, value_name = "FILE")]
     pub report: Vec<PathBuf>,
 

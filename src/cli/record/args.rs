@@ -173,7 +173,7 @@ pub struct SamplingArgs {
     pub debuginfod: DebuginfodArgs,
 
     /// Drop the frames rootward of NAME; it becomes the root; repeatable
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide = true)]
     pub skip_after: Vec<String>,
 
     /// Print more: the event, the number of samples, the duration

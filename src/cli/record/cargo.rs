@@ -21,12 +21,15 @@ Program: without a choice, the one that `cargo run` would run. Tests and benchma
 run in the folder of their package, and all are given the variables that cargo sets
 for them, but for [env] in cargo's configuration.
 
+Also taken, as by cargo build: --all-features --no-default-features --target
+--manifest-path; as by cargo flamegraph: --dev, --unit-bench and --skip-after.
+
 Exit status: that of the program, or 128 plus the number of the signal that killed it;
 2 if nothing was built or recorded, or the profile could not be written.";
 
 /// Build a program with cargo and record it
 ///
-/// Optimised, unless --dev or --profile says otherwise: by the release profile, and the bench
+/// Optimised, unless --profile says otherwise: by the release profile, and the bench
 /// profile for benchmarks. Says which setting shows inlined functions where there is no debug
 /// info.
 #[derive(Args, Debug)]
@@ -60,7 +63,7 @@ pub struct Cargo {
     pub unit_test: Option<String>,
 
     /// Record the benchmarks inside this library or binary; by default the library
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", help_heading = "Program")]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "", help_heading = "Program", hide = true)]
     pub unit_bench: Option<String>,
 
     /// Choose from this package
@@ -68,7 +71,7 @@ pub struct Cargo {
     pub package: Option<String>,
 
     /// The path of Cargo.toml, if it is neither here nor above
-    #[arg(long, value_name = "PATH", help_heading = "Program")]
+    #[arg(long, value_name = "PATH", help_heading = "Program", hide = true)]
     pub manifest_path: Option<PathBuf>,
 
     /// Build with this cargo profile
@@ -76,7 +79,7 @@ pub struct Cargo {
     pub profile: Option<String>,
 
     /// Build with the dev profile
-    #[arg(long, help_heading = "Build")]
+    #[arg(long, help_heading = "Build", hide = true)]
     pub dev: bool,
 
     /// Build with the release profile: the default for all but benchmarks
@@ -88,15 +91,15 @@ pub struct Cargo {
     pub features: Vec<String>,
 
     /// Build with all features
-    #[arg(long, help_heading = "Build")]
+    #[arg(long, help_heading = "Build", hide = true)]
     pub all_features: bool,
 
     /// Build without the default features
-    #[arg(long, help_heading = "Build")]
+    #[arg(long, help_heading = "Build", hide = true)]
     pub no_default_features: bool,
 
     /// Build for TRIPLE, which must be able to run here: x86_64-unknown-linux-musl
-    #[arg(long, value_name = "TRIPLE", help_heading = "Build")]
+    #[arg(long, value_name = "TRIPLE", help_heading = "Build", hide = true)]
     pub target: Option<String>,
 
     /// Options for sampling and results.

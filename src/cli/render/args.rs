@@ -57,7 +57,7 @@ pub struct StackArgs {
     #[arg(long)]
     pub no_time: bool,
     /// Multiply weights by NUM, exactly
-    #[arg(long, value_name = "NUM", value_parser = factor)]
+    #[arg(long, hide = true, value_name = "NUM", value_parser = factor)]
     pub factor: Option<Weight>,
     /// Let the whole width be NUM, in the input's weights; not less than there is
     #[arg(long, hide = true, value_name = "NUM", value_parser = weight)]
@@ -72,7 +72,7 @@ pub struct TextArgs {
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
     /// The line under the title (default: what was measured, where that is known)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, hide = true, value_name = "TEXT")]
     pub subtitle: Option<String>,
     /// Leave out the host, folders, arguments and comments of the recording, to mail the
     /// output to a stranger
@@ -82,7 +82,7 @@ pub struct TextArgs {
     #[arg(long, hide = true, value_name = "TEXT")]
     pub notes: Option<String>,
     /// The unit of weights, whatever the input says
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, hide = true, value_name = "TEXT")]
     pub countname: Option<String>,
     /// The word before a name in the line at the bottom (default: Function:)
     #[arg(long, hide = true, value_name = "TEXT")]
@@ -91,7 +91,7 @@ pub struct TextArgs {
     #[arg(long, hide = true, overrides_with = "truncate_text_left")]
     pub truncate_text_right: bool,
     /// Cut the start of names that do not fit: `..Iterator>::next`
-    #[arg(long, overrides_with = "truncate_text_right")]
+    #[arg(long, hide = true, overrides_with = "truncate_text_right")]
     pub truncate_text_left: bool,
     /// Links and other attributes: on each line a name, then tab and attr=value as often
     /// as wanted; attr is href, target, title, class, rel, hreflang, lang, aria-… or data-…
@@ -127,7 +127,7 @@ pub struct SizeArgs {
     )]
     pub width: Option<u32>,
     /// Height of a frame (default: 16)
-    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(long, hide = true, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub height: Option<u32>,
     /// Leave out narrower frames: pixels of the static picture, columns of text, or a
     /// share such as 0.5% (default: 0.1; of text half a column)
@@ -162,7 +162,7 @@ pub struct ChangeArgs {
     #[arg(long, value_name = "SCHEME", value_parser = schemes())]
     pub diff_colors: Option<Scheme>,
     /// Swap them: as if after were before
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub negate: bool,
     /// The accepted probability of taking noise for a change; the rest is grey, 1 greys nothing
     /// (default: 0.01)
@@ -184,7 +184,7 @@ pub struct ColourArgs {
     #[arg(short_alias = 'c', long, aliases = ["color", "colour", "colours", "palette"], value_name = "PALETTE", value_parser = palettes())]
     pub colors: Option<Palette>,
     /// Background: yellow, blue, green, grey or #rrggbb (default: what suits the palette)
-    #[arg(long, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]
+    #[arg(long, hide = true, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]
     pub bgcolors: Option<Background>,
     /// Colour by name: what is always done, accepted for compatibility
     #[arg(long, hide = true)]
@@ -279,7 +279,7 @@ pub struct TerminalArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub ansi: When,
     /// Root at the bottom
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub upright: bool,
     /// Explore the profile here in the terminal: a flame graph, a table, callers and callees;
     /// ? tells the keys

@@ -65,9 +65,10 @@ Examples:
   fg-render --list '^parse' perf.data    # its source lines, with weights
 
 Also taken: options of flamegraph.pl and inferno that change nothing here, or that few
-people need: --hash --deterministic --truncate-text-right --kernel --jit --inline
---total --notes --nametype --nameattr --fonttype --fontsize --fontwidth --random --cp
---colordiffusion --search-color --uicolor --stroke-color --encoding --pretty-xml.
+people need: --hash --deterministic --truncate-text-right --truncate-text-left --kernel
+--jit --inline --skip-after --total --factor --countname --subtitle --notes --nametype
+--nameattr --height --fonttype --fontsize --fontwidth --bgcolors --random --cp --negate
+--colordiffusion --search-color --uicolor --stroke-color --upright --encoding --pretty-xml.
 
 Exit status: 0, 1 when --peek or --list matches nothing, 2 for trouble. Without
 stacks 2, and an output that is as valid as any."

@@ -75,10 +75,8 @@ pub(crate) fn check_units<'a>(kept: impl Iterator<Item = &'a Value>, options: &O
         return Ok(());
     }
     let names: Vec<String> = kept.iter().map(|value| excerpt(&value.name)).collect();
-    let what = format!(
-        "{} are in different units and do not add up; --all-values keeps them apart",
-        some_of(&names)
-    );
+    let what =
+        format!("{} are in different units and do not add up; --value all keeps them apart", some_of(&names));
     Err(ErrorKind::Setting { what }.into())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A recording may hold several: perf's events, the sample types of a pprof profile, austin's time
 //! and memory. They are of different units and never added up unasked: one is kept, the producer's
-//! own default; `--value` and `--all-values` choose otherwise. What there was, kept or not, ends up
+//! own default; `--value` chooses otherwise. What there was, kept or not, ends up
 //! in [`Report::values`](crate::collapse::Report), for messages and `--list-values`.
 
 use std::borrow::Cow;
@@ -213,7 +213,7 @@ impl Values {
         if kept.iter().any(|value| value.unit != kept[0].unit) && !options.count {
             let both = list(&mut kept.iter().copied());
             let what =
-                format!("{both} are in different units and do not add up; --all-values keeps them apart");
+                format!("{both} are in different units and do not add up; --value all keeps them apart");
             return Err(ErrorKind::Setting { what }.into());
         }
         Ok(Values::with(options, declared, |_, value| names.contains(&value.name)))

@@ -7,14 +7,24 @@ pub(in crate::filter) const DEPTH: Operation = Operation {
     name: "depth",
     value: Some("N"),
     group: Group::Frames,
-    about: "Keep N frames from the root",
+    about: "Keep N frames from the root; of -N from the leaf",
     details: "",
-    examples: &[Example {
-        arguments: &["--depth", "2"],
-        input: "a 1\na;b 2\na;b;c 4\na;b;c;d 8\n",
-        output: "a 1\na;b 14\n",
-    }],
-    build: |value, _| Ok(Stage::Rewrite(Box::new(Cut::Depth(count_above_zero(value)?)))),
+    examples: &[
+        Example {
+            arguments: &["--depth", "2"],
+            input: "a 1\na;b 2\na;b;c 4\na;b;c;d 8\n",
+            output: "a 1\na;b 14\n",
+        },
+        Example {
+            arguments: &["--depth", "-2"],
+            input: "a 1\na;b 2\na;b;c 4\nx;a;b 8\n",
+            output: "a 1\na;b 10\nb;c 4\n",
+        },
+    ],
+    build: |value, options| match value.strip_prefix('-') {
+        Some(from_leaf) => LEAF_DEPTH.build(from_leaf, options),
+        None => Ok(Stage::Rewrite(Box::new(Cut::Depth(count_above_zero(value)?)))),
+    },
 };
 
 pub(in crate::filter) const LEAF_DEPTH: Operation = Operation {

@@ -46,9 +46,9 @@ pub(in crate::filter) const TIME_RANGE: Operation = Operation {
 
 pub(in crate::filter) const LABEL: Operation = Operation {
     name: "with-label",
-    value: Some("KEY=VALUE"),
+    value: Some("KEY=VALUE|KEY~R"),
     group: Group::Labels,
-    about: "Keep what has the label KEY with this value: endpoint=/api",
+    about: "Keep what has the label KEY with this value, or one that matches R: endpoint=/api, endpoint~^/api",
     details: "The labels of a recording are listed by `fg-collapse --list-labels`; in folded text they \
               are the frames `key=value` that the header declares. `KEY=` keeps what has no such label.",
     examples: &[
@@ -63,8 +63,22 @@ pub(in crate::filter) const LABEL: Operation = Operation {
             input: "# labels: k\nk=a;f 1\nk=a=b;f 2\n",
             output: "# labels: k\nk=a=b;f 2\n",
         },
+        Example {
+            arguments: &["--with-label", "thread~^[bc]$"],
+            input: TIMED,
+            output: "# labels: time, thread\ntime=000000.040s;thread=b;main;g 4\n",
+        },
+        Example {
+            arguments: &["--with-label", "k=~a"],
+            input: "# labels: k\nk=a;f 1\nk=~a;f 2\n",
+            output: "# labels: k\nk=~a;f 2\n",
+        },
     ],
-    build: |value, _| {
+    build: |value, options| {
+        // The first of both signs: a value may hold the other.
+        if let Some((key, expression)) = value.split_once('~').filter(|(key, _)| !key.contains('=')) {
+            return LABEL_RE.build(&format!("{key}={expression}"), options);
+        }
         if !value.contains('=') {
             let what = format!(
                 "{value:?} is not of the form KEY=VALUE, such as endpoint=/api; fg-collapse --label {value} \

@@ -22,7 +22,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("kind", &["kernel", "user", "inlined", "jit", "no-kernel", "no-user", "no-inlined", "no-jit"]),
     ("recursion", &["direct", "cycles"]),
     ("call_graph", &["dwarf", "fp", "none"]),
-    ("normalize_to", &["before", "after"]),
+    ("normalize", &["before", "after"]),
     ("by", &["function", "stack", "module", "thread"]),
     ("bgcolors", &["yellow", "blue", "green", "grey"]),
     (
