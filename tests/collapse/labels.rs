@@ -14,6 +14,7 @@ use fg_tools::{Source, Weight};
 
 use super::recordings::corpus;
 use super::skip::skip;
+use super::thorough::thorough;
 
 /// Reads a recording with its single samples, if it is one.
 fn read(path: &Path) -> Option<Profile> {
@@ -50,7 +51,7 @@ fn check(path: &Path) -> bool {
     let Some(profile) = read(path) else { return false };
     let Some((_, last)) = profile.time_span() else { return false };
     let plain = stacks(&profile, 0);
-    for step in [1, 20, 1000] {
+    for step in thorough(&[1, 20, 1000][..], &[20]).iter().copied() {
         let label = Label::time(Duration::from_millis(step)).unwrap();
         let labelled = profile.labelled(&[label]).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert_eq!(stacks(&labelled, 1), plain, "{} by {step} ms", path.display());
@@ -102,8 +103,8 @@ fn buckets_of_the_corpus_add_up() {
     let Some(corpus) = corpus() else { return };
     let mut all = Vec::new();
     files(&corpus, &mut all);
-    let timed = all.iter().filter(|path| check(path)).count();
-    assert!(timed >= 50, "{timed} recordings with times");
+    let timed = all.iter().step_by(thorough(1, 4)).filter(|path| check(path)).count();
+    assert!(timed >= thorough(50, 12), "{timed} recordings with times");
 }
 
 #[test]
@@ -259,14 +260,18 @@ fn hostile_labels_are_escaped_and_counted() {
     add(b"k", b"");
     add(b"k=\n,", b"x");
     add(b"", b"no key");
-    (0..1_000_000u32).for_each(|n| add(b"many", n.to_string().as_bytes()));
+    let number = thorough(1_000_000u32, 100_000);
+    (0..number).for_each(|n| add(b"many", n.to_string().as_bytes()));
     let profile = builder.finish().unwrap();
     let labelled = profile.labelled(&[Label::new("k").unwrap(), Label::new("k=\n,").unwrap()]).unwrap();
-    assert_eq!(folded(&labelled), "k=;k___=;main 1000002\nk=;k___=x;main 1\nk=a=b:c d;k___=;main 1\n");
+    let others = number + 2;
+    let expected = format!("k=;k___=;main {others}\nk=;k___=x;main 1\nk=a=b:c d;k___=;main 1\n");
+    assert_eq!(folded(&labelled), expected);
     assert_eq!(labelled.facts().labels, ["k", "k___"]);
     let counts = profile.label_counts().unwrap();
     let many = counts.iter().find(|count| count.key == "many").unwrap();
-    assert_eq!((many.values, many.samples, many.heaviest.len()), (1_000_000, 1_000_000, 3));
+    let of_each = (many.values as u64, many.samples as u64);
+    assert_eq!((of_each, many.heaviest.len()), ((number.into(), number.into()), 3));
     assert!(profile.labelled(&[Label::new("k").unwrap(), Label::new("k").unwrap()]).is_err());
     let error = profile.labelled(&[Label::new("nothing").unwrap()]).unwrap_err().to_string();
     assert!(error.contains("it has k, k___, many"), "{error}");

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::fixtures::{Case, bytes, cases};
 use super::json_text;
 use super::shape::{difference, read};
+use super::thorough::thorough;
 
 /// Names of every script and kind of bracket, which no format's grammar can take for something else.
 const NAMES: &[&str] = &[
@@ -164,7 +165,9 @@ fn a_function_may_have_any_name() {
         }
         let is_json = json_text::values(&text).is_some();
         cases_tried += 1;
-        for name in NAMES {
+        // By day each recording has a third of the names, another third than the one before.
+        let (first, step) = thorough((0, 1), (cases_tried % 3, 3));
+        for name in NAMES.iter().skip(first).step_by(step) {
             let written = if is_json { in_json(name) } else { (*name).to_owned() };
             let input = renamed(&text, word.as_bytes(), written.as_bytes());
             // Parameters are left out of the names of native code, as perf does it.

@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 use fg_tools::input::{Input, Source};
 use rayon::prelude::*;
 
+use super::thorough::thorough;
 use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed, names};
 
 /// The calls, and how they fail: by an error's number, or by a short count.
@@ -174,7 +175,7 @@ fn every_call_that_fails_leaves_the_old_files_or_the_new_ones() {
     let Some(library) = library(shared.path()) else { return };
     let tried: usize = CASES.par_iter().map(|case| faults_of(case, &library)).sum();
     eprintln!("{tried} faults");
-    assert!(tried > 300, "only {tried} faults came");
+    assert!(tried > thorough(300, 100), "only {tried} faults came");
 }
 
 /// Lets each call of a program fail in each way; returns how often that was.
@@ -190,7 +191,7 @@ fn faults_of(case: &Case, library: &Path) -> usize {
     let new = case.contents(folder.path());
     for (call, hows) in FAULTS {
         for how in *hows {
-            for n in 1..=MOST_CALLS {
+            for n in (1..=MOST_CALLS).step_by(thorough(1, 3)) {
                 case.prepare(folder.path());
                 let fault = format!("{call}:{n}:{}", number(how));
                 let run = case.run(folder.path(), library, &fault, &fired);
@@ -198,7 +199,7 @@ fn faults_of(case: &Case, library: &Path) -> usize {
                     break;
                 }
                 tried += 1;
-                assert!(n < MOST_CALLS, "{:?} has too many calls of {call}", case.arguments);
+                assert!(n + 3 < MOST_CALLS, "{:?} has too many calls of {call}", case.arguments);
                 let said = feed::text(&run.stderr);
                 let what = format!("{} {:?}, {call} {n}, {how}: {said}", case.program, case.arguments);
                 let (expected, lines) = match run.status.code() {
@@ -333,7 +334,7 @@ fn a_kill_at_any_call_tears_no_output() {
             &["open", "read", "write", "sync", "chmod", "link", "rename"]
         };
         for call in calls {
-            for n in 1..=MOST_CALLS {
+            for n in (1..=MOST_CALLS).step_by(thorough(1, 3)) {
                 case.prepare(folder.path());
                 let run = case.run(folder.path(), &library, &format!("{call}:{n}:kill"), &fired);
                 if fs::remove_file(&fired).is_err() {
@@ -360,7 +361,7 @@ fn a_kill_at_any_call_tears_no_output() {
     }
     eprintln!("{killed:?}");
     for program in [COLLAPSE, FILTER, DIFF, RENDER] {
-        assert!(killed.get(program).is_some_and(|count| *count > 10), "{killed:?}");
+        assert!(killed.get(program).is_some_and(|count| *count > thorough(10, 3)), "{killed:?}");
     }
 }
 

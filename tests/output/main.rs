@@ -22,6 +22,8 @@ mod signals;
 #[path = "../common/skip.rs"]
 mod skip;
 mod system;
+#[path = "../common/thorough.rs"]
+mod thorough;
 mod threads;
 mod users;
 

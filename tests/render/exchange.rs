@@ -12,6 +12,7 @@ use fg_tools::{Profile, Source};
 
 use super::installed::works;
 use super::recordings::corpus;
+use super::thorough::thorough;
 use super::{run, run_in};
 
 /// A field of a message: its number, and a number or bytes.
@@ -438,14 +439,16 @@ fn hostile_otlp_is_refused_in_bounded_memory() {
     let twice = [number(1, 1), message(4, &[number(0, 1)[1..].to_vec(), vec![1]].concat())].concat();
     assert_eq!(total(&otlp(&[twice], 1)), "2");
     let many = [number(1, 1), number(4, i64::MAX as u64), number(4, i64::MAX as u64)].concat();
-    let deep = vec![sample(1); 20_000];
+    let deep = thorough(Some(vec![sample(1); 20_000]), None);
     for (bytes, expected) in [
         (otlp(&[many], 1), "more than can be held"),
         (otlp(&[[number(1, 9), number(4, 1)].concat()], 1), "the index of one of 2 stacks, found \"9\""),
         (otlp(&[[number(1, 1), number(2, 7), number(4, 1)].concat()], 1), ""),
         (otlp(&[sample(1)], 200_000), "a stack of at most 100000 frames"),
-        (otlp(&deep, 100_000), "frames in all stacks"),
-    ] {
+    ]
+    .into_iter()
+    .chain(deep.map(|deep| (otlp(&deep, 100_000), "frames in all stacks")))
+    {
         match read(&bytes) {
             Err(error) => {
                 let text = error.to_string();

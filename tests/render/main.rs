@@ -38,6 +38,8 @@ mod sample_profile_gcc;
 mod skip;
 mod stacks;
 mod terminal;
+#[path = "../common/thorough.rs"]
+mod thorough;
 mod tmux;
 #[cfg(feature = "tui")]
 mod tui;
