@@ -164,7 +164,7 @@ fn a_named_pipe_is_not_waited_for() {
     let pipe = temporary.path().join("pipe");
     match std::process::Command::new("mkfifo").arg(&pipe).status() {
         Ok(status) if status.success() => {}
-        _ => return super::skip::skip("no mkfifo here"),
+        _ => return super::skip::skip("mkfifo does not work here"),
     }
     assert_eq!(open(&pipe).err(), Some(Missing::NoFile));
     assert!(fg_tools::symbolize::jit::PerfMap::read(&pipe).is_err());
@@ -175,7 +175,7 @@ fn a_named_pipe_is_not_waited_for() {
 fn the_vdso_is_that_of_this_process() {
     let search = nowhere();
     let vdso = Module { path: b"[vdso]".to_vec(), build_id: None };
-    let Ok(object) = search.open(&vdso) else { return super::skip::skip("no vdso here") };
+    let Ok(object) = search.open(&vdso) else { return super::skip::skip("the vdso cannot be read here") };
     let all = object.section(b".text").unwrap().svma;
     let name = all.map(|at| readable(&object, at)).find(|name| name.contains("clock_gettime"));
     assert!(name.is_some());

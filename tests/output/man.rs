@@ -117,7 +117,9 @@ fn completions_offer_values() {
         (RECORD, &["-o", "out.svg", "--", "ls", "--al"], ""),
         (RECORD, &["-o", "out.svg", "--al"], "--all --alloc"),
     ] {
-        let Some(offered) = completed(program, words) else { return super::skip::skip("no bash") };
+        let Some(offered) = completed(program, words) else {
+            return super::skip::skip("bash is not installed");
+        };
         assert_eq!(offered.join(" "), expected, "{program} {words:?}");
     }
 }
@@ -130,7 +132,9 @@ fn all_of(program: &str, option: &str) -> String {
 /// A program to record is completed among the programs of the system.
 #[test]
 fn completions_offer_programs_to_record() {
-    let Some(offered) = completed(RECORD, &["-q", "bas"]) else { return super::skip::skip("no bash") };
+    let Some(offered) = completed(RECORD, &["-q", "bas"]) else {
+        return super::skip::skip("bash is not installed");
+    };
     assert!(offered.iter().any(|word| word == "bash"), "{offered:?}");
     let offered = completed(RECORD, &["-o", "out.svg", "che"]).unwrap_or_default();
     assert_eq!(offered.iter().filter(|word| *word == "check").count(), 1, "{offered:?}");
@@ -157,11 +161,13 @@ fn zsh_completes_subcommands_and_processes() {
 #[test]
 fn completions_offer_processes() {
     if Command::new("ps").arg("-e").stdout(Stdio::null()).status().is_err() {
-        return super::skip::skip("no ps");
+        return super::skip::skip("ps is not installed");
     }
     let own = std::process::id().to_string();
     for option in ["-p", "--pid"] {
-        let Some(offered) = completed(RECORD, &[option, &own]) else { return super::skip::skip("no bash") };
+        let Some(offered) = completed(RECORD, &[option, &own]) else {
+            return super::skip::skip("bash is not installed");
+        };
         assert!(offered.contains(&own), "{option}: {offered:?}");
     }
     let fish = feed::text(Command::new(RECORD).args(["--generate", "fish"]).output().unwrap().stdout);

@@ -10,7 +10,7 @@ use crate::{Place, read, skip::skip};
 fn has_python() -> bool {
     let there = Place::new().run("python3 -c 'import tomllib'", &[]).status == 0;
     if !there {
-        skip("no Python 3.11 or later");
+        skip("there is no Python 3.11 or later");
     }
     there
 }

@@ -79,7 +79,7 @@ fn a_missing_proc_is_said() {
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-o", "/dev/null", "--"]);
     let output = command.arg(program).arg("100").output();
-    let Ok(output) = output else { return super::skip("no unshare") };
+    let Ok(output) = output else { return super::skip("unshare is not installed") };
     let said = text(&output.stderr);
     if !said.contains("fg-record: ") {
         return super::skip(said);

@@ -24,7 +24,7 @@ public class Deep {
 fn callers_of_compiled_methods_are_found_without_frame_pointers() {
     let starts = |program: &str| Command::new(program).arg("-h").output().is_ok();
     if !cfg!(target_arch = "x86_64") || !starts("java") || !starts("jcmd") {
-        return skip("no Java development kit for x86-64");
+        return skip("there is no Java development kit for x86-64");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("Deep.java");

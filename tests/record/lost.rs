@@ -127,7 +127,7 @@ fn a_profile_that_cannot_be_written_is_saved() {
     let folder = tempfile::tempdir().expect("a folder");
     let full = folder.path().join("out.svg");
     if !Path::new("/dev/full").exists() {
-        return super::skip("no /dev/full");
+        return super::skip("/dev/full is not there");
     }
     std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
     let mut command = fg_record();

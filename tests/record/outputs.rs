@@ -69,7 +69,7 @@ fn a_recording_may_be_compressed() {
     let options = Command::new("perf").args(["version", "--build-options"]).output();
     let has_zstd = |line: &str| line.contains("zstd: [ on");
     if !options.is_ok_and(|it| text(&it.stdout).lines().any(has_zstd)) {
-        return skip("no perf that reads zstd");
+        return skip("there is no perf that reads zstd");
     }
     let perf =
         Command::new("perf").args(["script", "-F", "ip", "-i"]).arg(&path).output().expect("perf starts");

@@ -34,7 +34,7 @@ fn stacks_through_trampolines_reach_the_beginning() {
     for option in ["perf", "perf_jit"] {
         let all = interpreters(option);
         if all.is_empty() {
-            skip(format!("no Python that knows -X {option}"));
+            skip(format!("there is no Python that knows -X {option}"));
         }
         for python in all {
             let mut command = fg_record();

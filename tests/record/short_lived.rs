@@ -95,7 +95,7 @@ fn the_total_is_the_processor_time_of_ten_kinds() {
     ] {
         let Some((folded, said)) = profile(kind, count, &[]) else { return };
         if !folded.contains("# event: cpu-clock\n") {
-            return super::skip("another event than the clock");
+            return super::skip("the event here is another than the clock");
         }
         let (total, used) = (sum(&folded, ""), cpu_time(&folded));
         // What the clock counts beyond that is interrupts, and time that the host took: nobody's fault here.
@@ -108,7 +108,7 @@ fn the_total_is_the_processor_time_of_ten_kinds() {
 fn threads_that_end_before_their_first_sample_are_not_sampled_and_counted() {
     let Some((folded, said)) = profile("threads", 1000, &[]) else { return };
     if !folded.contains("# event: cpu-clock\n") {
-        return super::skip("another event than the clock");
+        return super::skip("the event here is another than the clock");
     }
     let (total, missing) = (sum(&folded, ""), sum(&folded, "[not sampled]"));
     assert!(missing > total * 0.3, "{folded}");
