@@ -423,17 +423,22 @@ fn text_that_ends_within_a_line_says_so() {
             "fg-collapse: standard input:{line}: the text ends within this line; it may have been cut short\n"
         )
     };
-    let perf = PERF.trim_end();
-    for (input, folded, line) in [("main;a 12\nmain;b 3", "main;a 12\nmain;b 3\n", 2), (perf, "a;f 3\n", 2)] {
+    let perf = PERF.trim_end().strip_suffix(')').unwrap();
+    for (input, folded, line) in
+        [("main;a 12\nmain;b 3", "main;a 12\nmain;b 3\n", 2), (perf, "a;f (/a 3\n", 2)]
+    {
         let out = run(&["--no-header"], input.as_bytes());
         assert_eq!((text(&out.stdout).as_str(), text(&out.stderr)), (folded, said(line)));
         assert!(text(&run(&["-q"], input.as_bytes()).stderr).is_empty());
     }
     // A record of several lines, read one after the other.
     let jstack = "Full thread dump OpenJDK 64-Bit Server VM:\n\n\"main\" #1 prio=5 tid=0x1 nid=0x2 runnable\n   java.lang.Thread.State: \
-                  RUNNABLE\n\tat a.B.c(B.java:3)";
+                  RUNNABLE\n\tat a.B.c(B.java:3";
     let out = run(&["--no-header"], jstack.as_bytes());
     assert!(text(&out.stderr).starts_with(&said(5)), "{out:?}");
+    // Copied without the last newline.
+    let said = text(&run(&["--no-header"], format!("{jstack})").as_bytes()).stderr);
+    assert!(!said.contains("cut short"), "{said}");
 }
 
 #[test]
