@@ -270,7 +270,7 @@ fn hostile_labels_are_escaped_and_counted() {
     assert_eq!(labelled.facts().labels, ["k", "k___"]);
     let counts = profile.label_counts().unwrap();
     let many = counts.iter().find(|count| count.key == "many").unwrap();
-    let of_each = (many.values as u64, many.samples as u64);
+    let of_each = (many.values, many.samples);
     assert_eq!((of_each, many.heaviest.len()), ((number.into(), number.into()), 3));
     assert!(profile.labelled(&[Label::new("k").unwrap(), Label::new("k").unwrap()]).is_err());
     let error = profile.labelled(&[Label::new("nothing").unwrap()]).unwrap_err().to_string();
