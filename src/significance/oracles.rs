@@ -10,8 +10,15 @@ use super::*;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/significance-oracles.json");
 
+/// The numbers of scipy; `tests/fixtures/significance-scipy.py` made them.
+const SCIPY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/significance-scipy.json");
+
 fn oracles(of: &str) -> Value {
-    let text = std::fs::read_to_string(PATH).unwrap();
+    numbers_of(PATH, of)
+}
+
+fn numbers_of(path: &str, of: &str) -> Value {
+    let text = std::fs::read_to_string(path).unwrap();
     serde_json::from_str::<Value>(&text).unwrap()[of].take()
 }
 
@@ -94,6 +101,37 @@ fn runs_are_those_of_r() {
         assert_near(test.interval.1, as_float(&case["high"]), 1e-9, &what);
         assert_near(test.freedom, as_float(&case["freedom"]), 1e-9, &what);
     }
+}
+
+#[test]
+fn p_intervals_and_power_are_those_of_scipy() {
+    let mut tried = 0;
+    for case in numbers_of(SCIPY, "runs").as_array().unwrap() {
+        let test = compare_runs(&numbers(&case["before"]), &numbers(&case["after"]), (0.0, 0.0), 0.05);
+        let ours = [test.p, test.interval.0, test.interval.1, test.freedom];
+        for (ours, key) in ours.into_iter().zip(["p", "low", "high", "freedom"]) {
+            assert_near(ours, as_float(&case[key]), 1e-8, &format!("{key} of {case}"));
+        }
+        tried += 1;
+    }
+    for case in numbers_of(SCIPY, "moderated").as_array().unwrap() {
+        let [difference, deviation, freedom, alpha] =
+            ["difference", "deviation", "freedom", "alpha"].map(|key| as_float(&case[key]));
+        let test = by_t(difference, deviation, freedom, alpha);
+        for (ours, key) in [test.p, test.interval.0, test.interval.1].into_iter().zip(["p", "low", "high"]) {
+            assert_near(ours, as_float(&case[key]), 1e-8, &format!("{key} of {case}"));
+        }
+        tried += 1;
+    }
+    for case in numbers_of(SCIPY, "power").as_array().unwrap() {
+        let [difference, freedom, alpha, power] =
+            ["difference", "freedom", "alpha", "power"].map(|key| as_float(&case[key]));
+        let ours = by_t(0.0, 1.0, freedom, alpha).power(difference, alpha, 0.0, 1.0);
+        // It is an approximation of the noncentral t distribution.
+        assert!((ours - power).abs() < 0.03, "power of {case}: {ours}");
+        tried += 1;
+    }
+    assert_eq!(tried, 60);
 }
 
 #[test]
