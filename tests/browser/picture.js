@@ -21,6 +21,9 @@ const firefoxPath = process.env.FIREFOX;
 /** For `test(NAME, inChromium(WHY), …)`: skips what Firefox cannot be asked for. */
 export const inChromium = (why) => ({ skip: firefoxPath ? `in Firefox: ${why}` : false });
 
+/** All of a list each night, with FG_THOROUGH=1; by day one of `step` of it, from place `first` on. */
+export const some = (list, step, first = 0) => (process.env.FG_THOROUGH ? list : list.filter((_, n) => n % step === first % step));
+
 /** The milliseconds in which everything has to happen. */
 const PATIENCE = 120_000;
 
