@@ -91,7 +91,7 @@ fn print(sets: &Sets, trials: usize) {
             cells.join(" | ")
         );
         let mut wrong: Vec<_> = wrong.into_iter().collect();
-        wrong.sort_by(|a, b| b.1.cmp(&a.1));
+        wrong.sort_by_key(|a| std::cmp::Reverse(a.1));
         wrong
             .iter()
             .take(4)

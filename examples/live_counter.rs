@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use fg_tools::collapse::{Options, collapse};
+use fg_tools::collapse::{CollapseOptions, collapse};
 use fg_tools::folded::{FrameId, Weights};
 use fg_tools::profile::{Context, Sink};
 use fg_tools::{Result, Source, Weight};
@@ -72,7 +72,7 @@ impl<W: Write> Sink for LiveCounter<W> {
 fn main() -> Result<()> {
     let sources: Vec<Source> = std::env::args().skip(1).map(Source::new).collect();
     let mut counter = LiveCounter::new(1000, io::stderr());
-    collapse(&sources, None, &Options::default(), &mut counter)?;
+    collapse(&sources, None, &CollapseOptions::default(), &mut counter)?;
     println!("{} samples", counter.samples());
     for (name, weight) in counter.leaves().iter().take(10) {
         println!("{weight:>12} {name}");

@@ -24,7 +24,7 @@ use crate::profile::Profile;
 use crate::reading::ReadOptions;
 
 /// The options of inferno's `collapse::perf`, with its names. Those of other formats are in
-/// [`collapse::Options`](crate::collapse::Options).
+/// [`collapse::CollapseOptions`](crate::collapse::CollapseOptions).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -54,7 +54,7 @@ pub struct Folder {
 
 impl From<Options> for Folder {
     fn from(options: Options) -> Self {
-        let mut collapse = crate::collapse::Options::default();
+        let mut collapse = crate::collapse::CollapseOptions::default();
         (collapse.jit, collapse.kernel, collapse.addrs) =
             (options.annotate_jit, options.annotate_kernel, options.include_addrs);
         (collapse.pid, collapse.tid) = (options.include_pid, options.include_tid);

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use fg_tools::collapse::{Options, collapse};
+use fg_tools::collapse::{CollapseOptions, collapse};
 use fg_tools::{Profile, Source, Weight};
 
 #[path = "../examples/file_to_picture.rs"]
@@ -81,7 +81,7 @@ fn a_counter_listens_while_samples_come() {
     let mut log = Vec::new();
     let mut counter = live_counter::LiveCounter::new(2, &mut log);
     let lines = Source::bytes("main;parse 40\nmain 2\nmain;run;parse 1\n");
-    collapse(&[lines], None, &Options::default(), &mut counter).unwrap();
+    collapse(&[lines], None, &CollapseOptions::default(), &mut counter).unwrap();
     assert_eq!(counter.samples(), 3);
     let leaves = [("parse".to_owned(), Weight::new(41)), ("main".to_owned(), Weight::new(2))];
     assert_eq!(counter.leaves(), leaves);

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fg_tools::collapse::{Options, registry};
+use fg_tools::collapse::{CollapseOptions, registry};
 use fg_tools::limits::{Limit, Limits};
 use fg_tools::reading::{Opened, open};
 use fg_tools::{Error, ErrorKind, Profile, ReadOptions, Result, Source};
@@ -34,7 +34,7 @@ fn recordings() -> BTreeMap<String, PathBuf> {
 
 fn options(format: &str, limits: Limits) -> ReadOptions {
     // The symbols of this machine's libraries are no part of a recording.
-    let mut options = Options::default();
+    let mut options = CollapseOptions::default();
     options.symfs = Some(PathBuf::from("/nonexistent"));
     ReadOptions::default().format(format).collapse(options).limits(limits)
 }

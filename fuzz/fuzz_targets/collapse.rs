@@ -14,7 +14,7 @@
 use std::io::Cursor;
 
 use fg_tools::Weight;
-use fg_tools::collapse::{Options, Report, ValueSelection, registry};
+use fg_tools::collapse::{CollapseOptions, Report, ValueSelection, registry};
 use fg_tools::folded::parse_line;
 use fg_tools::input::Input;
 use fg_tools::profile::{ProfileBuilder, Wants, header};
@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
         },
     };
     let bit = |n: u8| flags >> n & 1 == 1;
-    let options = Options {
+    let options = CollapseOptions {
         values: if bit(0) { ValueSelection::All } else { ValueSelection::Default },
         count: bit(1),
         threads_as_frames: bit(2).then(|| bit(3)),
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
         srcline: bit(6),
         inline: bit(7),
         threads: 1,
-        ..Options::default()
+        ..CollapseOptions::default()
     };
     // Places and single samples are wanted where threads are named: half of the time.
     let wants = if bit(2) { Wants::ALL } else { Wants::NOTHING };

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use fg_tools::Weight;
 use fg_tools::collapse::perf_data::Recording;
-use fg_tools::collapse::{Options, Report, ValueSelection, registry};
+use fg_tools::collapse::{CollapseOptions, Report, ValueSelection, registry};
 use fg_tools::folded::{StackTable, parse_line};
 use fg_tools::input::{Input, Source};
 use libfuzzer_sys::fuzz_target;
@@ -29,13 +29,13 @@ fuzz_target!(|data: &[u8]| {
     let bytes = [header, rest].concat();
     read_records(&bytes);
     let Ok(input) = Input::new("fuzz", Box::new(Cursor::new(bytes))) else { return };
-    let options = Options {
+    let options = CollapseOptions {
         values: if how & 4 != 0 { ValueSelection::All } else { ValueSelection::Default },
         addrs: how & 8 != 0,
         tid: how & 16 != 0,
         threads: 1 + usize::from(how & 32 != 0),
         symfs: Some(PathBuf::from("/nonexistent")),
-        ..Options::default()
+        ..CollapseOptions::default()
     };
     let mut table = StackTable::default();
     let format = registry::by_name("perf-data").expect("it is compiled in");

@@ -12,7 +12,7 @@
 
 use std::io::Cursor;
 
-use fg_tools::collapse::{Options, Report, registry};
+use fg_tools::collapse::{CollapseOptions, Report, registry};
 use fg_tools::folded::{Order, StackTable};
 use fg_tools::input::{Input, Source};
 use fg_tools::reading::Opened;
@@ -127,7 +127,7 @@ fn table(bytes: &[u8], format: &str) -> Option<(Vec<u8>, usize, bool)> {
     let input = Input::new("fuzz", Box::new(Cursor::new(bytes.to_vec()))).ok()?;
     let mut table = StackTable::default();
     let format = registry::by_name(format).expect("it is compiled in");
-    format.collapse(input, &Options::default(), &mut table, &mut Report::default()).ok()?;
+    format.collapse(input, &CollapseOptions::default(), &mut table, &mut Report::default()).ok()?;
     let mut out = Vec::new();
     table.write(&mut out).expect("it fits in memory");
     let columns = table.columns() as usize + 1;

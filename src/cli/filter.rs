@@ -16,7 +16,8 @@ use super::{
 use crate::collapse::Report;
 use crate::error::{ErrorKind, excerpt, some_of};
 use crate::filter::{
-    Case, Extent, Filtered, Group, Pattern, PatternOptions, Pipeline, RunOptions, StackCount, StepReport,
+    Case, Extent, Filtered, OperationGroup, Pattern, PatternOptions, Pipeline, RunOptions, StackCount,
+    StepReport,
 };
 use crate::folded::{Columns, Weights};
 use crate::input::Source;
@@ -148,7 +149,7 @@ pub struct Filter {
     /// Keep what these three drop as one stack, `[other]`
     ///
     /// The stacks that --min-weight, --min-percent and --top drop; the total stays what it was.
-    #[arg(long, help_heading = Group::Weights.heading())]
+    #[arg(long, help_heading = OperationGroup::Weights.heading())]
     pub rest: bool,
     /// Output.
     #[command(flatten)]
@@ -483,15 +484,15 @@ fn stats(filtered: &Filtered, columns_there: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
 
     #[test]
     fn default_options_are_the_library_s() {
         let args = Filter::parse_from(["fg-filter", "-c", "x"]);
         assert!(args.print_counts && !args.reading.count_samples);
         assert_eq!(
-            Options::from(args.reading),
-            Options { limits: crate::Limits::NONE, ..Options::default() }
+            CollapseOptions::from(args.reading),
+            CollapseOptions { limits: crate::Limits::NONE, ..CollapseOptions::default() }
         );
         let args = Filter::parse_from(["fg-filter", "--count-samples", "x"]);
         assert!(!args.print_counts && args.reading.count_samples);

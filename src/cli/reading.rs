@@ -8,11 +8,11 @@ use clap::{Args, ValueEnum};
 #[cfg(feature = "perf-data")]
 use super::debuginfod::DebuginfodArgs;
 use super::{memory, progress};
-use crate::collapse::{Listener, Options, Progress, ValueSelection};
+use crate::collapse::{CollapseOptions, Listener, Progress, ValueSelection};
 use crate::limits::Limits;
 use crate::reading::ReadOptions;
 
-/// The options of reading a recording, and of naming its frames: [`Options`] on the command line.
+/// The options of reading a recording, and of naming its frames: [`CollapseOptions`] on the command line.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Samples and frames")]
 pub struct ReadingArgs {
@@ -115,8 +115,8 @@ pub enum Mark {
     All,
 }
 
-impl From<ReadingArgs> for Options {
-    fn from(args: ReadingArgs) -> Options {
+impl From<ReadingArgs> for CollapseOptions {
+    fn from(args: ReadingArgs) -> CollapseOptions {
         let marks = |kind: Mark| args.all || args.mark.iter().any(|mark| [kind, Mark::All].contains(mark));
         let (kernel, jit, inline) = (marks(Mark::Kernel), marks(Mark::Jit), marks(Mark::Inline));
         let bytes = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<Vec<_>>();
@@ -126,7 +126,7 @@ impl From<ReadingArgs> for Options {
             (false, true) => ValueSelection::Default,
             (false, false) => ValueSelection::Named(bytes(args.value)),
         };
-        Options {
+        CollapseOptions {
             always_rooted: false,
             pid: args.per_process,
             tid: args.per_thread,
@@ -160,7 +160,7 @@ impl ReadingArgs {
     /// The options of [`profile::open`](crate::reading), with progress on a terminal unless
     /// `quiet`.
     pub fn read_options(&self, quiet: bool) -> ReadOptions {
-        let mut options = Options::from(self.clone());
+        let mut options = CollapseOptions::from(self.clone());
         if let Some(most) = self.max_memory {
             memory::limit(most);
         }

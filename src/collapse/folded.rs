@@ -14,7 +14,7 @@ use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::folded_detection::{head_lines, is_folded};
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal,
 };
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, parse_line, sanitize_frame, settle_columns};
@@ -43,15 +43,15 @@ impl Collapser for Folded {
         ContextInfo { times: "what `# labels:` says", clock: None, labels: "what `# labels:` says" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         if has_header(head) {
             // A filter may have left nothing but the header.
             let mut lines = head_lines(head).peekable();
             let is_empty = lines.peek().is_none();
             let is_stack = |line| parse_line(line, Columns::One).is_some_and(|line| !line.stack.contains(&0));
-            return if is_empty || lines.any(is_stack) { Verdict::Yes } else { Verdict::No };
+            return if is_empty || lines.any(is_stack) { Certainty::Yes } else { Certainty::No };
         }
-        if is_folded(head) { Verdict::Maybe } else { Verdict::No }
+        if is_folded(head) { Certainty::Maybe } else { Certainty::No }
     }
 
     fn collapse(
@@ -150,7 +150,7 @@ struct FoldedLines {
     count: Option<(SampleCount, Facts)>,
     /// The unit that the first header states.
     unit: Option<String>,
-    /// The root frame of the value, with [`Options::always_rooted`](crate::collapse::Options::always_rooted).
+    /// The root frame of the value, with [`CollapseOptions::always_rooted`](crate::collapse::CollapseOptions::always_rooted).
     root: Option<Vec<u8>>,
     ids: Vec<FrameId>,
     total: ValueTotal,
@@ -239,18 +239,18 @@ fn has_header(head: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
 
     #[test]
     fn is_told_from_other_text() {
         for text in ["a;b 1\n", "calc 179\n", "a;b 1 2\r\nc 3 4\r\n", "a;b; 0\nhello\nb;c 2"] {
-            assert_eq!(Folded.detect(text.as_bytes()), Verdict::Maybe, "{text}");
+            assert_eq!(Folded.detect(text.as_bytes()), Certainty::Maybe, "{text}");
         }
-        assert_eq!(Folded.detect(b"# unit: ns\r\na;b 1.5\r\n"), Verdict::Yes);
-        assert_eq!(Folded.detect(b"# unit: ns\n\0\0 1\n"), Verdict::No);
-        assert_eq!(Folded.detect(b"# unit: ns\n"), Verdict::Yes);
+        assert_eq!(Folded.detect(b"# unit: ns\r\na;b 1.5\r\n"), Certainty::Yes);
+        assert_eq!(Folded.detect(b"# unit: ns\n\0\0 1\n"), Certainty::No);
+        assert_eq!(Folded.detect(b"# unit: ns\n"), Certainty::Yes);
         for text in ["", "# only\n", "hello world\n", "a;b\nc;d\n", "\0\0 1\n", "{\"a\": 1}"] {
-            assert_eq!(Folded.detect(text.as_bytes()), Verdict::No, "{text}");
+            assert_eq!(Folded.detect(text.as_bytes()), Certainty::No, "{text}");
         }
     }
 
@@ -268,7 +268,7 @@ mod tests {
     fn counted(text: &str) -> Result<(String, Report)> {
         let mut table = crate::folded::StackTable::default();
         let mut report = Report::default();
-        let options = Options { count: true, ..Options::default() };
+        let options = CollapseOptions { count: true, ..CollapseOptions::default() };
         Folded.collapse(Source::bytes(text).open()?, &Reading::alone(&options), &mut table, &mut report)?;
         let mut out = Vec::new();
         table.write(&mut out)?;

@@ -36,12 +36,12 @@ pub use format_info::{ContextInfo, FormatInfo, Tested};
 pub use formats::perf_data;
 pub use kit::clean_symbol;
 pub use kit::values::{self, Value, ValueSelection, ValueTotal};
-pub use options::{Listener, Options, Progress, Reading};
+pub use options::{CollapseOptions, Listener, Progress, Reading};
 pub use report::Report;
 
 /// The certainty of a collapser that an input is of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum Certainty {
     /// The input is not of the format.
     No,
     /// The input could be of the format; formats that are sure go first.
@@ -52,10 +52,10 @@ pub enum Verdict {
     Magic,
 }
 
-impl Verdict {
-    /// [`Verdict::Magic`] if the input begins with the magic number, else [`Verdict::No`].
-    pub fn of_magic(has_magic: bool) -> Verdict {
-        if has_magic { Verdict::Magic } else { Verdict::No }
+impl Certainty {
+    /// [`Certainty::Magic`] if the input begins with the magic number, else [`Certainty::No`].
+    pub fn of_magic(has_magic: bool) -> Certainty {
+        if has_magic { Certainty::Magic } else { Certainty::No }
     }
 }
 
@@ -76,7 +76,7 @@ pub trait Collapser: Sync {
 
     /// Tells if an input that begins with `head` is of this format. `head` is all there is, or
     /// [`crate::input::HEAD`] bytes of it.
-    fn detect(&self, head: &[u8]) -> Verdict;
+    fn detect(&self, head: &[u8]) -> Certainty;
 
     /// Reads it all, pushes its samples into `sink`, and notes in `report` what it came across.
     ///
@@ -103,7 +103,7 @@ const MOST_NAMED: usize = 5;
 pub fn collapse(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    options: &CollapseOptions,
     sink: &mut dyn Sink,
 ) -> Result<Report> {
     let report = collapse_any(sources, format, options, sink)?;
@@ -150,7 +150,7 @@ pub(crate) fn expect_samples(report: &Report, sources: &[Source]) -> Result<()> 
 pub fn survey_values(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    options: &CollapseOptions,
 ) -> Result<Report> {
     let report = collapse_any(sources, format, options, &mut crate::folded::StackTable::default())?;
     if report.values.is_empty() {
@@ -172,7 +172,7 @@ const MOST_KEPT: usize = 64 << 20;
 fn collapse_any(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    options: &CollapseOptions,
     sink: &mut dyn Sink,
 ) -> Result<Report> {
     let meter = Meter::new(options.limits);
@@ -192,7 +192,7 @@ fn metered<'s>(sources: &'s [Source], meter: Option<&Arc<Meter>>) -> Cow<'s, [So
 fn collapse_within(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    options: &CollapseOptions,
     sink: &mut dyn Sink,
 ) -> Result<Report> {
     let options = &*one_of(sources.len(), options);
@@ -204,7 +204,7 @@ fn collapse_within(
         && let Some((other, doubt)) = report.other_value()
         && let Some(sources) = again.into_iter().map(Again::source).collect::<Option<Vec<_>>>()
     {
-        let options = Options { values: ValueSelection::Named(vec![other.name]), ..options.clone() };
+        let options = CollapseOptions { values: ValueSelection::Named(vec![other.name]), ..options.clone() };
         report = Report::default();
         collapse_all(&sources, format, &options, sink, &mut report, None)?;
         report.warn(&doubt);
@@ -217,11 +217,11 @@ fn collapse_within(
 }
 
 /// The options of a reading of `inputs` inputs.
-fn one_of(inputs: usize, options: &Options) -> Cow<'_, Options> {
+fn one_of(inputs: usize, options: &CollapseOptions) -> Cow<'_, CollapseOptions> {
     if inputs < 2 || options.values != ValueSelection::All || options.always_rooted {
         return Cow::Borrowed(options);
     }
-    Cow::Owned(Options { always_rooted: true, ..options.clone() })
+    Cow::Owned(CollapseOptions { always_rooted: true, ..options.clone() })
 }
 
 /// A source that may be read once more.
@@ -249,7 +249,7 @@ impl Again {
 fn collapse_all(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    options: &CollapseOptions,
     sink: &mut dyn Sink,
     report: &mut Report,
     mut again: Option<&mut Vec<Again>>,
@@ -281,7 +281,7 @@ fn collapse_all(
 pub(crate) fn collapse_for_sum(
     source: &Source,
     format: Option<&'static dyn Collapser>,
-    options: &Options,
+    options: &CollapseOptions,
     sink: &mut dyn Sink,
     first_value: Option<Vec<u8>>,
 ) -> Result<Report> {
@@ -370,7 +370,7 @@ pub(crate) mod tests {
     pub(crate) fn collapse_bytes(
         format: &dyn Collapser,
         bytes: impl AsRef<[u8]>,
-        options: &Options,
+        options: &CollapseOptions,
     ) -> Result<(String, Report)> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(bytes.as_ref().to_vec())))?;
         let (mut table, mut report) = (StackTable::default(), Report::default());
@@ -381,7 +381,7 @@ pub(crate) mod tests {
     }
 
     /// The folded text of bytes that are all understood.
-    pub(crate) fn fold(format: &dyn Collapser, bytes: impl AsRef<[u8]>, options: &Options) -> String {
+    pub(crate) fn fold(format: &dyn Collapser, bytes: impl AsRef<[u8]>, options: &CollapseOptions) -> String {
         let (folded, report) = collapse_bytes(format, bytes, options).expect("it collapses");
         assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
         folded

@@ -15,7 +15,7 @@ use crate::symbolize::{Answered, Debuginfod, Search};
 
 /// The options of a collapser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct CollapseOptions {
     /// Append the process to the thread's frame: `comm-PID`.
     pub pid: bool,
     /// Append process and thread to the thread's frame: `comm-PID/TID`.
@@ -62,13 +62,13 @@ pub struct Options {
     pub progress: Option<Listener>,
 }
 
-impl Options {
+impl CollapseOptions {
     /// Drops the frames rootward of these.
     ///
     /// ```
-    /// use fg_tools::collapse::Options;
+    /// use fg_tools::collapse::CollapseOptions;
     ///
-    /// let options = Options::default().skip_after(["main"]).values(["cycles"]).threads(1);
+    /// let options = CollapseOptions::default().skip_after(["main"]).values(["cycles"]).threads(1);
     /// assert_eq!(options.skip_after, [b"main"]);
     /// ```
     pub fn skip_after<N: Into<Vec<u8>>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
@@ -108,7 +108,7 @@ impl Options {
 }
 
 #[cfg(feature = "perf-data")]
-impl Options {
+impl CollapseOptions {
     /// The places to look for the files of a recording.
     pub(crate) fn search(&self) -> Search {
         Search { debuginfod: self.debuginfod.clone(), ..Search::of_system(self.symfs.clone()) }
@@ -132,16 +132,16 @@ impl Options {
 /// One reading of one input: the options, and what the inputs before it have settled.
 ///
 /// ```
-/// use fg_tools::collapse::{Options, Reading};
+/// use fg_tools::collapse::{CollapseOptions, Reading};
 ///
-/// let options = Options { count: true, ..Options::default() };
+/// let options = CollapseOptions { count: true, ..CollapseOptions::default() };
 /// let reading = Reading::alone(&options);
 /// assert!(reading.count && reading.first_value.is_none());
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reading<'a> {
     /// The options, which a reading can be used as.
-    pub options: &'a Options,
+    pub options: &'a CollapseOptions,
     /// The value that [`ValueSelection::Default`] has settled on in an earlier input of the same profile.
     pub first_value: Option<Vec<u8>>,
     /// The input is read together with others, to which another value than theirs must not be added.
@@ -150,15 +150,15 @@ pub struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// The reading of an input that is a profile by itself.
-    pub fn alone(options: &'a Options) -> Reading<'a> {
+    pub fn alone(options: &'a CollapseOptions) -> Reading<'a> {
         Reading { options, first_value: None, is_one_of_several: false }
     }
 }
 
 impl Deref for Reading<'_> {
-    type Target = Options;
+    type Target = CollapseOptions;
 
-    fn deref(&self) -> &Options {
+    fn deref(&self) -> &CollapseOptions {
         self.options
     }
 }

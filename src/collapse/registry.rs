@@ -2,7 +2,7 @@
 //! the fixture tests all read it.
 
 use super::known_unsupported;
-use super::{Collapser, Verdict, folded};
+use super::{Certainty, Collapser, folded};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -48,18 +48,18 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
         return Err(Error::new(ErrorKind::Empty { what: "empty input".into() }, at()));
     }
     // Our header says so, whatever the names below it look like: those of Python are py-spy's, too.
-    if folded::Folded.detect(input.head()) == Verdict::Yes {
+    if folded::Folded.detect(input.head()) == Certainty::Yes {
         return Ok(&folded::Folded);
     }
-    let mut best: Option<(Verdict, &'static dyn Collapser)> = None;
+    let mut best: Option<(Certainty, &'static dyn Collapser)> = None;
     for &format in FORMATS {
         let verdict = format.detect(input.head());
-        if verdict > best.map_or(Verdict::No, |(verdict, _)| verdict) {
+        if verdict > best.map_or(Certainty::No, |(verdict, _)| verdict) {
             best = Some((verdict, format));
         }
     }
     let known = match best {
-        Some((Verdict::Magic, format)) => return Ok(format),
+        Some((Certainty::Magic, format)) => return Ok(format),
         // A text inside may look like another format.
         Some((_, format)) => match known_unsupported::recognise_magic(input.head()) {
             Some(known) => known,

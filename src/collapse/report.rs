@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::collapse::kit::values;
-use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
+use crate::collapse::{CollapseOptions, Value, ValueSelection, ValueTotal};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::NotUnderstood;
 use crate::profile::Facts;
@@ -129,7 +129,7 @@ impl Report {
         mut part: Report,
         facts: &mut Vec<Facts>,
         (name, factor): (Arc<str>, Weight),
-        options: &Options,
+        options: &CollapseOptions,
     ) -> Result<()> {
         part.settle_facts(options);
         part.expect_wanted(options).map_err(|error| error.or_at(|| Position::file(name.clone())))?;
@@ -158,7 +158,7 @@ impl Report {
     }
 
     /// Refuses stacks of a value that was not asked for: folded text has a single one.
-    fn expect_wanted(&self, options: &Options) -> Result<()> {
+    fn expect_wanted(&self, options: &CollapseOptions) -> Result<()> {
         let kept = self.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
         for (value, _) in kept {
             let name = match &value.name[..] {
@@ -190,7 +190,7 @@ impl Report {
     }
 
     /// Completes the facts from the values: unit, event, number of samples.
-    pub(super) fn settle_facts(&mut self, options: &Options) {
+    pub(super) fn settle_facts(&mut self, options: &CollapseOptions) {
         let kept: Vec<(&Value, &ValueTotal)> =
             self.values.iter().filter(|(_, total)| total.kept && total.samples > 0).collect();
         let unit = if options.count { Some("samples".to_owned()) } else { self.unit().map(str::to_owned) };

@@ -50,7 +50,7 @@ pub(super) fn cut(profile: &Profile) -> Result<Vec<StackList>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folded::Cursor;
+    use crate::folded::StackCursor;
     use crate::profile::{Context, ProfileBuilder, Wants};
 
     /// Samples of `main` at these times, with these weights.
@@ -63,7 +63,7 @@ mod tests {
         let profile = builder.finish().unwrap();
         let (blocks, names) = (cut(&profile).unwrap(), profile.stacks().name_list());
         let weight_of = |block: StackList| {
-            let mut cursor = Cursor::default();
+            let mut cursor = StackCursor::default();
             let (line, _) = block.next_line_like(&names, &mut cursor, b"").expect("no block is empty");
             let weight = std::str::from_utf8(line).unwrap().strip_prefix("main ").unwrap().parse().unwrap();
             assert!(block.next_line_like(&names, &mut cursor, b"").is_none(), "one stack is one line");

@@ -10,7 +10,7 @@ use super::survey::Survey;
 use crate::error::Result;
 use crate::facts::{Facts, Findings};
 use crate::folded::Weights;
-use crate::tally::Group;
+use crate::tally::RowKind;
 use crate::weight::Weight;
 
 /// One of the two columns.
@@ -21,7 +21,7 @@ struct Column {
 
 impl Column {
     fn new() -> Column {
-        Column { weights: RunWeights::new(Group::Function, 1), survey: Survey::default() }
+        Column { weights: RunWeights::new(RowKind::Function, 1), survey: Survey::default() }
     }
 
     fn add(&mut self, stack: &[u8], weight: Weight) -> Result<()> {

@@ -83,4 +83,4 @@ pub use sampling::{Sampling, Spread};
 pub use stream::join_folded;
 pub use verdict::{Outcome, Verdict};
 
-pub use crate::tally::{GROUPS, Group};
+pub use crate::tally::{GROUPS, RowKind};

@@ -13,7 +13,7 @@ use crate::printable::printable;
 use crate::profile::Facts;
 use crate::profile::units;
 use crate::significance::Permutation;
-use crate::tally::Group;
+use crate::tally::RowKind;
 
 /// Recordings whose durations differ by more than this ratio did not record as much.
 const UNLIKE: f64 = 1.2;
@@ -191,7 +191,7 @@ const PARTS: &[(&str, &str)] =
 /// # Errors
 /// None in practice: the parts exist.
 pub(super) fn of_names(rows: &[Row], options: &ReportOptions) -> Result<Option<Note>> {
-    if !matches!(options.by, Group::Function | Group::Stack) {
+    if !matches!(options.by, RowKind::Function | RowKind::Stack) {
         return Ok(None);
     }
     let with = |presence: Presence| rows.iter().filter(move |row| row.presence() == presence);

@@ -2,7 +2,7 @@
 
 use super::jit;
 use super::normalize::Normalize;
-use crate::tally::Group;
+use crate::tally::RowKind;
 use crate::weight::Weight;
 
 /// The options of a [`Report`](super::Report): rows, scale, names, and the limits of significance.
@@ -17,7 +17,7 @@ use crate::weight::Weight;
 #[non_exhaustive]
 pub struct ReportOptions {
     /// The kind of rows: functions, stacks, modules, threads.
-    pub by: Group,
+    pub by: RowKind,
     /// The order of rows.
     pub sort: Sort,
     /// The way in which sides of unlike totals are made comparable.
@@ -50,7 +50,7 @@ pub struct ReportOptions {
 impl Default for ReportOptions {
     fn default() -> Self {
         ReportOptions {
-            by: Group::Function,
+            by: RowKind::Function,
             sort: Sort::Own,
             normalize: Normalize::No,
             normalize_by: None,
@@ -89,7 +89,7 @@ impl ReportOptions {
     }
 
     /// Sets the kind of rows.
-    pub fn by(mut self, by: Group) -> Self {
+    pub fn by(mut self, by: RowKind) -> Self {
         self.by = by;
         self
     }

@@ -18,7 +18,7 @@ use crate::filter::{Pattern, PatternOptions};
 use crate::folded::{StackTable, Weights};
 use crate::profile::{Facts, Profile, Samples};
 use crate::significance::blocks::PER_BLOCK;
-use crate::tally::Group;
+use crate::tally::RowKind;
 use crate::weight::Weight;
 
 /// Both sides, read once, with all that is known before a line is written.
@@ -161,7 +161,7 @@ impl<'s> Prepared<'s> {
         let mut calls = |names: &[Vec<u8>]| {
             let mut calls = Calls::of(names, before.len() + after.len());
             // Only functions have calls.
-            if options.by == Group::Function {
+            if options.by == RowKind::Function {
                 pair.read(&mut |file, side, part| {
                     let Part::Line(line, weight) = part else { return Ok(()) };
                     plain(side, line, &mut stack);

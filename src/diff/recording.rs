@@ -8,7 +8,9 @@ use super::blocks;
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::filter::{Op, Pattern};
-use crate::folded::{Columns, Cursor, NameList, NotUnderstood, Rereadable, StackList, cmp_at, parse_line};
+use crate::folded::{
+    Columns, NameList, NotUnderstood, Rereadable, StackCursor, StackList, cmp_at, parse_line,
+};
 use crate::input::Source;
 use crate::profile::{Facts, Label, Profile, TimeRange, header};
 use crate::reading::{self, Opened, ReadOptions};
@@ -199,7 +201,7 @@ pub(crate) struct Stacks<'s> {
 /// The source of the lines.
 enum Lines<'s> {
     Folded(Box<Rereadable<'s>>),
-    Kept(&'s Kept, Cursor),
+    Kept(&'s Kept, StackCursor),
 }
 
 impl Lines<'_> {
@@ -221,7 +223,7 @@ impl Lines<'_> {
     fn rewind(&mut self) -> Result<()> {
         match self {
             Lines::Folded(lines) => lines.rewind()?,
-            Lines::Kept(_, cursor) => *cursor = Cursor::default(),
+            Lines::Kept(_, cursor) => *cursor = StackCursor::default(),
         }
         Ok(())
     }
@@ -240,7 +242,7 @@ impl<'s> Stacks<'s> {
                 expect_one_column(lines.lines().columns()).map_err(at)?;
                 Lines::Folded(Box::new(lines))
             }
-            Recording::Kept(kept) => Lines::Kept(kept, Cursor::default()),
+            Recording::Kept(kept) => Lines::Kept(kept, StackCursor::default()),
         };
         Ok(Stacks {
             lines,
@@ -336,7 +338,7 @@ impl<'s> Stacks<'s> {
             && !kept.blocks.is_empty()
         {
             for block in &kept.blocks {
-                let mut cursor = Cursor::default();
+                let mut cursor = StackCursor::default();
                 while let Some((line, _)) = block.next_line_like(&kept.names, &mut cursor, b"") {
                     let Some(parsed) = parse_line(line, Columns::One) else { continue };
                     let factor = self.factor.unwrap_or(Weight::ONE);

@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::folded::common_prefix;
 use crate::significance::blocks::{Moments, Whole};
-use crate::tally::{Cell, Group, Tally};
+use crate::tally::{Cell, RowKind, Tally};
 use crate::weight::Weight;
 
 /// Self and total weights by name and run.
@@ -45,7 +45,7 @@ struct Open {
 
 impl RunWeights {
     /// No weights yet, of this many runs.
-    pub(crate) fn new(group: Group, runs: usize) -> RunWeights {
+    pub(crate) fn new(group: RowKind, runs: usize) -> RunWeights {
         RunWeights {
             tally: Tally::new(group, runs),
             run: 0,
@@ -140,13 +140,13 @@ impl RunWeights {
     pub(crate) fn add(&mut self, stack: &[u8], weight: Weight) -> Result<()> {
         let sum = self.sums[self.run].checked_add(weight)?;
         match self.tally.group() {
-            Group::Function | Group::Module => {
+            RowKind::Function | RowKind::Module => {
                 self.open_path(stack)?;
                 if let Some(leaf) = self.open.last_mut() {
                     leaf.own = leaf.own.checked_add(weight)?;
                 }
             }
-            Group::Stack | Group::Thread => self.tally.stack(stack, weight)?,
+            RowKind::Stack | RowKind::Thread => self.tally.stack(stack, weight)?,
         }
         self.sums[self.run] = sum;
         Ok(())
@@ -214,7 +214,7 @@ impl RunWeights {
 mod tests {
     use super::*;
 
-    fn rows(group: Group, stacks: &[(&str, i128)]) -> Vec<String> {
+    fn rows(group: RowKind, stacks: &[(&str, i128)]) -> Vec<String> {
         let mut tally = RunWeights::new(group, 1);
         tally.begin(0).unwrap();
         for (stack, weight) in stacks {
@@ -231,33 +231,33 @@ mod tests {
     #[test]
     fn recursion_is_counted_once() {
         let stacks = [("a;b", 1), ("a;b;a", 2), ("a;b;a;b", 4), ("a;c;c;c", 8)];
-        assert_eq!(rows(Group::Function, &stacks), ["a 2 15", "b 5 7", "c 8 8"]);
+        assert_eq!(rows(RowKind::Function, &stacks), ["a 2 15", "b 5 7", "c 8 8"]);
     }
 
     #[test]
     fn any_order_gives_the_same() {
         let sorted = [("a", 1), ("a;b;c", 2), ("a;b;d", 4), ("a b", 8), ("b;a", 16)];
         let expected = ["a 17 23", "a b 8 8", "b 0 22", "c 2 2", "d 4 4"];
-        assert_eq!(rows(Group::Function, &sorted), expected);
+        assert_eq!(rows(RowKind::Function, &sorted), expected);
         let mut other = sorted;
         other.reverse();
-        assert_eq!(rows(Group::Function, &other), expected);
+        assert_eq!(rows(RowKind::Function, &other), expected);
         other.swap(0, 3);
-        assert_eq!(rows(Group::Function, &other), expected);
+        assert_eq!(rows(RowKind::Function, &other), expected);
     }
 
     #[test]
     fn other_groups() {
-        assert!(matches!(crate::diff::ReportOptions::default().by(Group::Module).by, Group::Module));
+        assert!(matches!(crate::diff::ReportOptions::default().by(RowKind::Module).by, RowKind::Module));
         let stacks = [("t;m::f;m::g", 1), ("t;m::f;n::h", 2), ("u;n::h", 4)];
-        assert_eq!(rows(Group::Module, &stacks), ["[no module] 0 7", "m 1 3", "n 6 6"]);
-        assert_eq!(rows(Group::Thread, &stacks), ["t 3 3", "u 4 4"]);
-        assert_eq!(rows(Group::Stack, &stacks), ["t;m::f;m::g 1 1", "t;m::f;n::h 2 2", "u;n::h 4 4"]);
+        assert_eq!(rows(RowKind::Module, &stacks), ["[no module] 0 7", "m 1 3", "n 6 6"]);
+        assert_eq!(rows(RowKind::Thread, &stacks), ["t 3 3", "u 4 4"]);
+        assert_eq!(rows(RowKind::Stack, &stacks), ["t;m::f;m::g 1 1", "t;m::f;n::h 2 2", "u;n::h 4 4"]);
     }
 
     #[test]
     fn runs_are_kept_apart() {
-        let mut tally = RunWeights::new(Group::Function, 2);
+        let mut tally = RunWeights::new(RowKind::Function, 2);
         tally.begin(0).unwrap();
         tally.add(b"a;b", Weight::ONE).unwrap();
         tally.begin(1).unwrap();
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_spread_between_blocks_is_kept() {
-        let mut tally = RunWeights::new(Group::Function, 2);
+        let mut tally = RunWeights::new(RowKind::Function, 2);
         tally.begin(1).unwrap();
         for block in [[("a", 3), ("a;b", 1)], [("a;b", 2), ("c", 4)], [("a", 1), ("a", 1)]] {
             for (stack, weight) in block {
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_run_of_blocks_ends_with_a_block_of_what_is_left() {
-        let mut tally = RunWeights::new(Group::Function, 3);
+        let mut tally = RunWeights::new(RowKind::Function, 3);
         for (run, left) in [(0, Some(2)), (1, None)] {
             tally.begin(run).unwrap();
             tally.add(b"a", Weight::new(3)).unwrap();
@@ -317,6 +317,6 @@ mod tests {
 
     #[test]
     fn an_empty_frame_is_a_frame() {
-        assert_eq!(rows(Group::Function, &[("a", 1), ("a;", 2), ("a;;b", 4)]), [" 2 6", "a 1 7", "b 4 4"]);
+        assert_eq!(rows(RowKind::Function, &[("a", 1), ("a;", 2), ("a;;b", 4)]), [" 2 6", "a 1 7", "b 4 4"]);
     }
 }

@@ -45,7 +45,7 @@ impl InOrder {
 
     /// Returns true if all stacks begin with frames of these labels: `key=value`.
     pub(super) fn are_labelled(&self, labels: &[String]) -> bool {
-        let mut cursor = Cursor::new(&self.coded);
+        let mut cursor = CodedStacks::new(&self.coded);
         while !labels.is_empty() && !cursor.line.is_empty() {
             let mut frames = cursor.stack().split(|&b| b == b';');
             let mut is_next = |key: &String| {
@@ -62,16 +62,16 @@ impl InOrder {
 }
 
 /// Reads them back.
-struct Cursor<'a> {
+struct CodedStacks<'a> {
     coded: &'a [u8],
     /// The stack, a space, its weights and a newline; empty at the end.
     line: Vec<u8>,
     stack: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> CodedStacks<'a> {
     fn new(coded: &'a [u8]) -> Self {
-        let mut cursor = Cursor { coded, line: Vec::new(), stack: 0 };
+        let mut cursor = CodedStacks { coded, line: Vec::new(), stack: 0 };
         cursor.step();
         cursor
     }
@@ -131,9 +131,9 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> Result<StackCount> {
     let mut out = BufWriter::with_capacity(64 * 1024, out);
-    let mut cursor = Cursor::new(&in_order.coded);
+    let mut cursor = CodedStacks::new(&in_order.coded);
     let mut count = StackCount::default();
-    let copy = |cursor: &mut Cursor<'_>, out: &mut BufWriter<&mut dyn Write>, count: &mut StackCount| {
+    let copy = |cursor: &mut CodedStacks<'_>, out: &mut BufWriter<&mut dyn Write>, count: &mut StackCount| {
         out.write_all(&cursor.line)?;
         count.note(if weigh { cursor.weights() } else { Weights::default() })?;
         cursor.step();

@@ -26,7 +26,7 @@ mod step;
 mod stream;
 
 pub use crate::search::Case;
-pub use operation::{Example, Group, Operation};
+pub use operation::{Example, Operation, OperationGroup};
 pub(crate) use operation::{OpOptions, Rewrite, Stage};
 pub use pattern::{Extent, Pattern, PatternOptions};
 pub use pipeline::Pipeline;

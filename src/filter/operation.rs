@@ -13,7 +13,7 @@ use crate::weight::Weight;
 
 /// The groups of `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum OperationGroup {
     /// Keeps or drops whole stacks; what is kept stays as it is.
     Select,
     /// Selects stacks by labels, or changes labels: time, thread, and what a recording has.
@@ -26,15 +26,15 @@ pub enum Group {
     Weights,
 }
 
-impl Group {
+impl OperationGroup {
     /// The heading in `--help`.
     pub fn heading(self) -> &'static str {
         match self {
-            Group::Select => "Select stacks",
-            Group::Labels => "Time and labels",
-            Group::Frames => "Change stacks",
-            Group::Names => "Change names",
-            Group::Weights => "Weights",
+            OperationGroup::Select => "Select stacks",
+            OperationGroup::Labels => "Time and labels",
+            OperationGroup::Frames => "Change stacks",
+            OperationGroup::Names => "Change names",
+            OperationGroup::Weights => "Weights",
         }
     }
 }
@@ -47,7 +47,7 @@ pub struct Operation {
     /// The placeholder of its value in `--help`; `None` if it takes none.
     pub value: Option<&'static str>,
     /// The part of `--help` that shows it.
-    pub group: Group,
+    pub group: OperationGroup,
     /// The line of `-h`.
     pub about: &'static str,
     /// The paragraph that `--help` adds; may be empty.

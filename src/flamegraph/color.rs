@@ -129,23 +129,23 @@ pub enum MultiPalette {
 }
 
 /// Every palette: its name, itself, and the renderer's.
-const PALETTES: &[(&str, Palette, colour::Palette)] = &[
-    ("aqua", Palette::Basic(BasicPalette::Aqua), colour::Palette::Plain(Hue::Aqua)),
-    ("blue", Palette::Basic(BasicPalette::Blue), colour::Palette::Plain(Hue::Blue)),
-    ("green", Palette::Basic(BasicPalette::Green), colour::Palette::Plain(Hue::Green)),
-    ("hot", Palette::Basic(BasicPalette::Hot), colour::Palette::Hot),
-    ("io", Palette::Basic(BasicPalette::Io), colour::Palette::Io),
-    ("java", Palette::Multi(MultiPalette::Java), colour::Palette::Named(Rules::Java)),
-    ("js", Palette::Multi(MultiPalette::Js), colour::Palette::Named(Rules::Js)),
-    ("mem", Palette::Basic(BasicPalette::Mem), colour::Palette::Mem),
-    ("orange", Palette::Basic(BasicPalette::Orange), colour::Palette::Plain(Hue::Orange)),
-    ("perl", Palette::Multi(MultiPalette::Perl), colour::Palette::Named(Rules::Perl)),
-    ("python", Palette::Multi(MultiPalette::Python), colour::Palette::Named(Rules::Python)),
-    ("purple", Palette::Basic(BasicPalette::Purple), colour::Palette::Plain(Hue::Purple)),
-    ("red", Palette::Basic(BasicPalette::Red), colour::Palette::Plain(Hue::Red)),
-    ("rust", Palette::Multi(MultiPalette::Rust), colour::Palette::Named(Rules::Rust)),
-    ("wakeup", Palette::Multi(MultiPalette::Wakeup), colour::Palette::Wakeup),
-    ("yellow", Palette::Basic(BasicPalette::Yellow), colour::Palette::Plain(Hue::Yellow)),
+const PALETTES: &[(&str, Palette, colour::ColourScheme)] = &[
+    ("aqua", Palette::Basic(BasicPalette::Aqua), colour::ColourScheme::Plain(Hue::Aqua)),
+    ("blue", Palette::Basic(BasicPalette::Blue), colour::ColourScheme::Plain(Hue::Blue)),
+    ("green", Palette::Basic(BasicPalette::Green), colour::ColourScheme::Plain(Hue::Green)),
+    ("hot", Palette::Basic(BasicPalette::Hot), colour::ColourScheme::Hot),
+    ("io", Palette::Basic(BasicPalette::Io), colour::ColourScheme::Io),
+    ("java", Palette::Multi(MultiPalette::Java), colour::ColourScheme::Named(Rules::Java)),
+    ("js", Palette::Multi(MultiPalette::Js), colour::ColourScheme::Named(Rules::Js)),
+    ("mem", Palette::Basic(BasicPalette::Mem), colour::ColourScheme::Mem),
+    ("orange", Palette::Basic(BasicPalette::Orange), colour::ColourScheme::Plain(Hue::Orange)),
+    ("perl", Palette::Multi(MultiPalette::Perl), colour::ColourScheme::Named(Rules::Perl)),
+    ("python", Palette::Multi(MultiPalette::Python), colour::ColourScheme::Named(Rules::Python)),
+    ("purple", Palette::Basic(BasicPalette::Purple), colour::ColourScheme::Plain(Hue::Purple)),
+    ("red", Palette::Basic(BasicPalette::Red), colour::ColourScheme::Plain(Hue::Red)),
+    ("rust", Palette::Multi(MultiPalette::Rust), colour::ColourScheme::Named(Rules::Rust)),
+    ("wakeup", Palette::Multi(MultiPalette::Wakeup), colour::ColourScheme::Wakeup),
+    ("yellow", Palette::Basic(BasicPalette::Yellow), colour::ColourScheme::Plain(Hue::Yellow)),
 ];
 
 impl Palette {
@@ -156,9 +156,9 @@ impl Palette {
     ];
 
     /// The palette as the renderer has it.
-    pub(super) fn to_renderer(self) -> colour::Palette {
+    pub(super) fn to_renderer(self) -> colour::ColourScheme {
         let found = PALETTES.iter().find(|(_, palette, _)| *palette == self);
-        found.map_or(colour::Palette::Hot, |(.., palette)| *palette)
+        found.map_or(colour::ColourScheme::Hot, |(.., palette)| *palette)
     }
 }
 
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(names, Palette::VARIANTS);
         for name in Palette::VARIANTS {
             let palette: Palette = name.parse().unwrap();
-            assert_eq!(Some(palette.to_renderer()), colour::Palette::by_name(name), "{name}");
+            assert_eq!(Some(palette.to_renderer()), colour::ColourScheme::by_name(name), "{name}");
         }
     }
 

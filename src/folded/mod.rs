@@ -67,7 +67,7 @@ pub(crate) use reader::{Header, guess_columns, settle_columns};
 pub use reader::{Lines, NotUnderstood};
 pub(crate) use replay_buffer::Rereadable;
 #[cfg(feature = "diff")]
-pub(crate) use stack_list::{Cursor, StackList};
+pub(crate) use stack_list::{StackCursor, StackList};
 #[cfg(feature = "diff")]
 pub(crate) use table::NameList;
 pub use table::{Batch, StackTable};

@@ -17,7 +17,7 @@ pub(crate) struct Rereadable<'s> {
     /// The lines read so far, when the sources cannot be read again.
     replay: Option<ReplayBuffer>,
     /// The place of the next line in the replay buffer; at its end a line is read.
-    cursor: Cursor,
+    cursor: ReplayCursor,
     /// Lines that are read are kept for another pass.
     keeps: bool,
 }
@@ -26,12 +26,12 @@ impl<'s> Rereadable<'s> {
     pub(crate) fn open(sources: &'s [Source]) -> Result<Self> {
         let lines = Lines::open(sources)?;
         let replay = (!sources.iter().all(Source::is_rereadable)).then(ReplayBuffer::default);
-        Ok(Rereadable { sources, lines, replay, cursor: Cursor::default(), keeps: true })
+        Ok(Rereadable { sources, lines, replay, cursor: ReplayCursor::default(), keeps: true })
     }
 
     /// Lines that are read once.
     pub(crate) fn once(lines: Lines) -> Self {
-        Rereadable { sources: &[], lines, replay: None, cursor: Cursor::default(), keeps: false }
+        Rereadable { sources: &[], lines, replay: None, cursor: ReplayCursor::default(), keeps: false }
     }
 
     pub(crate) fn lines(&self) -> &Lines {
@@ -45,7 +45,7 @@ impl<'s> Rereadable<'s> {
 
     /// Starts again at the first line.
     pub(crate) fn rewind(&mut self) -> Result<()> {
-        self.cursor = Cursor::default();
+        self.cursor = ReplayCursor::default();
         if self.replay.is_none() {
             self.lines = Lines::open(self.sources)?;
         }
@@ -106,7 +106,7 @@ impl<'s> Rereadable<'s> {
                 self.cursor.at = replay.coded.len();
             } else if !replay.coded.is_empty() {
                 *replay = ReplayBuffer::default();
-                self.cursor = Cursor::default();
+                self.cursor = ReplayCursor::default();
             }
         }
         Ok(line)
@@ -123,7 +123,7 @@ struct ReplayBuffer {
 
 /// A place in a [`ReplayBuffer`].
 #[derive(Default)]
-struct Cursor {
+struct ReplayCursor {
     at: usize,
     line: Vec<u8>,
 }
@@ -141,7 +141,7 @@ impl ReplayBuffer {
     }
 
     /// Goes to the next line; `false` if there is none.
-    fn step(&self, cursor: &mut Cursor) -> bool {
+    fn step(&self, cursor: &mut ReplayCursor) -> bool {
         if cursor.at >= self.coded.len() {
             return false;
         }
@@ -166,7 +166,7 @@ mod tests {
         let lines = ["main 1", "main;parse 2", long.as_str(), "", "x 1", "x 1"];
         let mut replay = ReplayBuffer::default();
         lines.iter().for_each(|line| replay.push(line.as_bytes()));
-        let mut cursor = Cursor::default();
+        let mut cursor = ReplayCursor::default();
         for line in lines {
             assert!(replay.step(&mut cursor));
             assert_eq!(cursor.line, line.as_bytes());
@@ -197,7 +197,7 @@ mod tests {
             .collect();
         let mut replay = ReplayBuffer::default();
         lines.iter().for_each(|line| replay.push(line));
-        let mut cursor = Cursor::default();
+        let mut cursor = ReplayCursor::default();
         for line in &lines {
             assert!(replay.step(&mut cursor), "{} bytes", line.len());
             assert!(cursor.line == *line, "{} bytes", line.len());

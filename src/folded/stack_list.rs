@@ -20,7 +20,7 @@ pub(crate) struct StackList {
 
 /// A place in a [`StackList`].
 #[derive(Debug, Default)]
-pub(crate) struct Cursor {
+pub(crate) struct StackCursor {
     at: usize,
     line: Vec<u8>,
     /// The ends of the frames in the line.
@@ -65,10 +65,10 @@ impl StackList {
     pub(crate) fn next_line_like<'c>(
         &self,
         names: &NameList,
-        cursor: &'c mut Cursor,
+        cursor: &'c mut StackCursor,
         before: &[u8],
     ) -> Option<(&'c [u8], usize)> {
-        let Cursor { at, line, ends } = cursor;
+        let StackCursor { at, line, ends } = cursor;
         if *at >= self.coded.len() {
             return None;
         }
@@ -107,7 +107,7 @@ mod tests {
         }
         let (list, names) = (StackList::of_table(&table).unwrap(), table.name_list());
         for _ in 0..2 {
-            let mut cursor = Cursor::default();
+            let mut cursor = StackCursor::default();
             for line in lines {
                 let (read, same) = list.next_line_like(&names, &mut cursor, b"main;b").unwrap();
                 assert_eq!(std::str::from_utf8(read), Ok(line));

@@ -82,7 +82,7 @@ impl Context<'_> {
 /// Receives the samples that the reader of a format finds.
 ///
 /// ```
-/// use fg_tools::collapse::{self, Options};
+/// use fg_tools::collapse::{self, CollapseOptions};
 /// use fg_tools::folded::{FrameId, Weights};
 /// use fg_tools::profile::{Context, Sink};
 /// use fg_tools::{Result, Source};
@@ -107,7 +107,7 @@ impl Context<'_> {
 /// }
 ///
 /// let mut counter = Counter::default();
-/// collapse::collapse(&[Source::bytes("main;parse 40\nmain 2\n")], None, &Options::default(), &mut counter)?;
+/// collapse::collapse(&[Source::bytes("main;parse 40\nmain 2\n")], None, &CollapseOptions::default(), &mut counter)?;
 /// assert_eq!(counter.samples, 2);
 /// # Ok::<(), fg_tools::Error>(())
 /// ```

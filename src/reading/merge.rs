@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 
-use crate::collapse::{Options, Report, ValueTotal, folded};
+use crate::collapse::{CollapseOptions, Report, ValueTotal, folded};
 use crate::descriptors;
 use crate::error::{Error, Result};
 use crate::folded::{Batch, Columns, FrameId, LineWriter, StackTable, Survey, merge, settle_columns, survey};
@@ -47,7 +47,7 @@ impl Merged {
     ///
     /// # Errors
     /// Those of [`collapse`](crate::collapse::collapse), and of temporary files.
-    pub(crate) fn read(sources: &[Source], options: &Options, memory: usize) -> Result<Merged> {
+    pub(crate) fn read(sources: &[Source], options: &CollapseOptions, memory: usize) -> Result<Merged> {
         let merged = Merged::read_any(sources, None, options, memory, 1)?;
         crate::collapse::expect_samples(&merged.report, sources)?;
         Ok(merged)
@@ -60,7 +60,7 @@ impl Merged {
     pub(crate) fn read_any(
         sources: &[Source],
         columns: Option<Columns>,
-        options: &Options,
+        options: &CollapseOptions,
         memory: usize,
         holders: usize,
     ) -> Result<Merged> {
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     fn written(sources: &[Source], memory: usize) -> (String, Report) {
-        let merged = Merged::read(sources, &Options::default(), memory).unwrap();
+        let merged = Merged::read(sources, &CollapseOptions::default(), memory).unwrap();
         let mut out = Vec::new();
         merged.write(&mut out).unwrap();
         (String::from_utf8(out).unwrap(), merged.report)
@@ -339,6 +339,6 @@ mod tests {
         for memory in [0, usize::MAX] {
             assert_eq!(written(&sources, memory).0, "main;a 4 6\nmain;b 5 6\n");
         }
-        assert!(Merged::read(&[Source::bytes("# only\n")], &Options::default(), 0).is_err());
+        assert!(Merged::read(&[Source::bytes("# only\n")], &CollapseOptions::default(), 0).is_err());
     }
 }

@@ -11,20 +11,20 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
-use crate::collapse::{self, Collapser, Options, Report, ValueSelection, registry};
+use crate::collapse::{self, CollapseOptions, Collapser, Report, ValueSelection, registry};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source, lines};
 use crate::limits::{Limits, Meter};
 use crate::profile::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
 
-/// Options of reading a recording.
+/// CollapseOptions of reading a recording.
 ///
 /// ```
-/// use fg_tools::collapse::Options;
+/// use fg_tools::collapse::CollapseOptions;
 /// use fg_tools::ReadOptions;
 ///
-/// let mut collapse = Options::default();
+/// let mut collapse = CollapseOptions::default();
 /// collapse.kernel = true;
 /// let options = ReadOptions::default().format("perf-script").collapse(collapse).samples(true);
 /// # let _ = options;
@@ -35,7 +35,7 @@ pub struct ReadOptions {
     /// The format's name; `None` is told by content.
     pub format: Option<String>,
     /// The selection of values and threads, and the names of frames.
-    pub collapse: Options,
+    pub collapse: CollapseOptions,
     /// Keeps modules, files and lines.
     pub places: bool,
     /// Keeps single samples, with time, thread and labels.
@@ -85,7 +85,7 @@ impl Default for ReadOptions {
     fn default() -> Self {
         ReadOptions {
             format: None,
-            collapse: Options::default(),
+            collapse: CollapseOptions::default(),
             places: true,
             samples: false,
             exchange: ExchangeParts::Nothing,
@@ -130,7 +130,7 @@ impl ReadOptions {
     }
 
     /// The selection of values and threads, and the names of frames.
-    pub fn collapse(mut self, options: Options) -> Self {
+    pub fn collapse(mut self, options: CollapseOptions) -> Self {
         self.collapse = options;
         self.collapse.limits = self.limits.unwrap_or(self.collapse.limits);
         self

@@ -1,12 +1,12 @@
 //! Methods that build [`Settings`], and the options of single outputs, which are made of them.
 
 use super::attributes::NameAttributes;
-use super::colour::{Background, Palette, Rgb};
+use super::colour::{Background, ColourScheme, Rgb};
 use super::compare::Widths;
 use super::settings::Sort;
 use super::{Cut, MinWidth, Settings};
 use crate::folded::Order;
-use crate::tally::Group;
+use crate::tally::RowKind;
 use crate::weight::Weight;
 
 impl Settings {
@@ -127,7 +127,7 @@ impl Settings {
     }
 
     /// The colours of frames.
-    pub fn palette(mut self, palette: Palette) -> Self {
+    pub fn palette(mut self, palette: ColourScheme) -> Self {
         self.picture.colours.palette = palette;
         self
     }
@@ -193,7 +193,7 @@ impl Settings {
     }
 
     /// The things that a table has rows for.
-    pub fn by(mut self, group: Group) -> Self {
+    pub fn by(mut self, group: RowKind) -> Self {
         self.table.by = group;
         self.table.label = None;
         self
@@ -277,9 +277,9 @@ options! {
     ///
     /// ```
     /// use fg_tools::render::SvgOptions;
-    /// use fg_tools::render::colour::Palette;
+    /// use fg_tools::render::colour::ColourScheme;
     ///
-    /// let palette = Palette::by_name("rust").expect("it is in the list");
+    /// let palette = ColourScheme::by_name("rust").expect("it is in the list");
     /// let options = SvgOptions::default().title("my program").palette(palette).inverted(true);
     /// # let _ = options;
     /// ```
@@ -303,7 +303,7 @@ options! {
     font_size(pixels: f64),
     font_width(share: f64),
     cut(cut: Cut),
-    palette(palette: Palette),
+    palette(palette: ColourScheme),
     seed(seed: u32),
     colour_by_width(by_width: bool),
     negate(negate: bool),
@@ -337,7 +337,7 @@ options! {
     flame_chart(flame_chart: bool),
     inverted(inverted: bool),
     cut(cut: Cut),
-    palette(palette: Palette),
+    palette(palette: ColourScheme),
     seed(seed: u32),
     colour_by_width(by_width: bool),
     negate(negate: bool),

@@ -20,7 +20,7 @@ pub struct Format {
     pub open: Open,
 }
 
-/// Options that several formats take, by their long names without the dashes.
+/// RenderOptions that several formats take, by their long names without the dashes.
 pub mod takes {
     /// For everything that is laid out as a flame graph.
     pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];

@@ -6,7 +6,7 @@ use super::writer::{Finished, Target, Writer};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Kind, Known, Place, Places, Visitor, WalkSummary, Weights};
 use crate::profile::value_in;
-use crate::tally::{Cell, Group, Tally};
+use crate::tally::{Cell, RowKind, Tally};
 use crate::weight::Weight;
 
 /// Adds up the rows of a table.
@@ -60,7 +60,7 @@ impl Row<'_> {
 
 impl Functions {
     /// Adds up rows of a group.
-    pub fn new(by: Group) -> Self {
+    pub fn new(by: RowKind) -> Self {
         Functions { tally: Tally::new(by, 1), places: Places::default(), label: None }
     }
 
@@ -70,7 +70,7 @@ impl Functions {
         let (reversed, missing) = (settings.rewrite.reverse, format!("[no {key}]").into_bytes());
         let label = LabelRows { key: key.clone(), reversed, before: 0, missing };
         // The value of a stack stands for it.
-        Functions { label: Some(label), ..Functions::new(Group::Stack) }
+        Functions { label: Some(label), ..Functions::new(RowKind::Stack) }
     }
 
     /// All rows, in the order that was asked for; equals in the order of their names.
@@ -127,7 +127,7 @@ impl Visitor for Functions {
     }
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
-        if self.tally.group() == Group::Module {
+        if self.tally.group() == RowKind::Module {
             self.places = known.places.clone();
         }
         if let Some(label) = &mut self.label {
@@ -140,12 +140,12 @@ impl Visitor for Functions {
     #[inline]
     fn enter(&mut self, name: &[u8], _: usize) -> Result<()> {
         match self.tally.group() {
-            Group::Function => self.tally.enter(name),
-            Group::Module => match module_at(self.places.get(name)) {
+            RowKind::Function => self.tally.enter(name),
+            RowKind::Module => match module_at(self.places.get(name)) {
                 Some(module) => self.tally.enter_of(name, module),
                 None => self.tally.enter(name),
             },
-            Group::Stack | Group::Thread => {}
+            RowKind::Stack | RowKind::Thread => {}
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::amounts::Amounts;
 use super::colour::PaletteMap;
 use super::layout::{Graph, Layout};
 use super::writer::{Drawn, Finished, Target, Writer};
-use super::{Options, Settings};
+use super::{RenderOptions, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, ForkedVisitor, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
@@ -14,7 +14,7 @@ pub(super) struct Drawing<'a> {
     /// The frames; there may be none.
     pub(super) graph: &'a Graph,
     /// The look, with the title and the subtitle of this input.
-    pub(super) options: &'a Options,
+    pub(super) options: &'a RenderOptions,
     pub(super) settings: &'a Settings,
     pub(super) summary: &'a WalkSummary,
     pub(super) amounts: Amounts,
@@ -101,7 +101,7 @@ impl Writer for GraphWriter<'_> {
 fn keep_colours(
     graph: &Graph,
     settings: &Settings,
-    options: &mut Options,
+    options: &mut RenderOptions,
     summary: &WalkSummary,
 ) -> Option<PaletteMap> {
     if !settings.keep_colours || graph.columns == Columns::Two || graph.is_empty() {

@@ -30,7 +30,7 @@ use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::json_text;
 use crate::profile::{Facts, header};
-use crate::tally::Group;
+use crate::tally::RowKind;
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -40,8 +40,8 @@ pub const FORMAT: Format = Format {
     takes: &[takes::UNIT, &["by"]],
     streams: true,
     open: |settings, target| {
-        let functions = Functions::new(Group::Function);
-        let has_rows = settings.table.label.is_some() || settings.table.by != Group::Function;
+        let functions = Functions::new(RowKind::Function);
+        let has_rows = settings.table.label.is_some() || settings.table.by != RowKind::Function;
         let rows = has_rows.then(|| Functions::of_table(settings));
         Ok(Box::new(Json {
             settings,

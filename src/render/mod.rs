@@ -70,8 +70,8 @@ pub mod writer;
 pub use builders::{HtmlOptions, SvgOptions};
 pub use format::Format;
 pub use formats::FORMATS;
-pub use options::{Canvas, Cut, Encoding, MinWidth, Options};
+pub use options::{Canvas, Cut, Encoding, MinWidth, RenderOptions};
 pub use settings::Settings;
-pub use writer::{Drawn, Finished, Input, Target, Writer, Written, write};
+pub use writer::{Drawn, Finished, StackSource, Target, Writer, Written, write};
 
-pub use crate::tally::{GROUPS, Group};
+pub use crate::tally::{GROUPS, RowKind};

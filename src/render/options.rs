@@ -4,10 +4,10 @@ use super::attributes::NameAttributes;
 use super::colour::{Background, Colours, Rgb};
 use crate::error::{ErrorKind, Result};
 
-/// The look of a picture. [`Options::default`] is that of `fg-render` without options.
+/// The look of a picture. [`RenderOptions::default`] is that of `fg-render` without options.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct RenderOptions {
     /// The title; `None` is `Flame Graph`, `Icicle Graph` or `Flame Chart`, as it applies.
     pub title: Option<String>,
     /// A second line under the title.
@@ -42,9 +42,9 @@ pub struct Options {
     pub pretty: bool,
 }
 
-impl Default for Options {
+impl Default for RenderOptions {
     fn default() -> Self {
-        Options {
+        RenderOptions {
             title: None,
             subtitle: None,
             notes: None,
@@ -65,7 +65,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl RenderOptions {
     /// The title that is drawn.
     pub fn title(&self) -> &str {
         match &self.title {
@@ -197,11 +197,11 @@ mod tests {
 
     #[test]
     fn the_title_says_what_it_is() {
-        let plain = Options::default();
-        let icicle = Options { inverted: true, ..Options::default() };
-        let chart = Options { flame_chart: true, ..icicle.clone() };
-        let own = Options { title: Some("mine".into()), ..chart.clone() };
-        let titles = [&plain, &icicle, &chart, &own].map(Options::title);
+        let plain = RenderOptions::default();
+        let icicle = RenderOptions { inverted: true, ..RenderOptions::default() };
+        let chart = RenderOptions { flame_chart: true, ..icicle.clone() };
+        let own = RenderOptions { title: Some("mine".into()), ..chart.clone() };
+        let titles = [&plain, &icicle, &chart, &own].map(RenderOptions::title);
         assert_eq!(titles, ["Flame Graph", "Icicle Graph", "Flame Chart", "mine"]);
     }
 

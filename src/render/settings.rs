@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::Options;
+use super::RenderOptions;
 use super::compare::Comparison;
 use super::rewrite::StackRewrite;
 use crate::error::Result;
 use crate::folded::{Columns, Order, WalkSummary, Weights};
 use crate::profile::Facts;
-use crate::tally::{GROUPS, Group};
+use crate::tally::{GROUPS, RowKind};
 use crate::weight::Weight;
 
 /// Settings of every output: which stacks are read, and what each format writes of them. A format
@@ -36,7 +36,7 @@ pub struct Settings {
     /// Text has a header with the facts.
     pub header: bool,
     /// The look of a picture.
-    pub picture: Options,
+    pub picture: RenderOptions,
     /// The part of differential input that is shown.
     pub comparison: Comparison,
     /// The weight of a picture's whole width, if more than all stacks weigh.
@@ -85,7 +85,7 @@ impl Default for Settings {
             private: false,
             input_name: None,
             header: true,
-            picture: Options::default(),
+            picture: RenderOptions::default(),
             comparison: Comparison::default(),
             total: None,
             factor: Weight::ONE,
@@ -113,7 +113,7 @@ impl Default for Settings {
 #[non_exhaustive]
 pub struct Table {
     /// The things that have rows.
-    pub by: Group,
+    pub by: RowKind,
     /// The label whose values have rows, instead of `by`; stacks begin with it.
     pub label: Option<String>,
     /// The order of the rows; `None` is the self weight, of differential input its change.

@@ -98,33 +98,33 @@ pub type Open = for<'a> fn(&'a Settings, &'a mut dyn Target) -> Result<Box<dyn W
 
 /// The stacks to write: those of a profile, or folded text that is read while it is written.
 #[derive(Clone, Copy)]
-pub enum Input<'a> {
+pub enum StackSource<'a> {
     /// A profile in memory.
     Profile(&'a Profile),
-    /// Input that a program has opened.
+    /// StackSource that a program has opened.
     Opened(&'a Opened),
 }
 
-impl<'a> Input<'a> {
+impl<'a> StackSource<'a> {
     /// The profile, unless the input is streamed.
     fn profile(self) -> Option<&'a Profile> {
         match self {
-            Input::Profile(profile) => Some(profile),
-            Input::Opened(Opened::Profile(profile, _)) => Some(profile),
-            Input::Opened(Opened::Folded(_)) => None,
+            StackSource::Profile(profile) => Some(profile),
+            StackSource::Opened(Opened::Profile(profile, _)) => Some(profile),
+            StackSource::Opened(Opened::Folded(_)) => None,
         }
     }
 }
 
-impl<'a> From<&'a Profile> for Input<'a> {
+impl<'a> From<&'a Profile> for StackSource<'a> {
     fn from(profile: &'a Profile) -> Self {
-        Input::Profile(profile)
+        StackSource::Profile(profile)
     }
 }
 
-impl<'a> From<&'a Opened> for Input<'a> {
+impl<'a> From<&'a Opened> for StackSource<'a> {
     fn from(opened: &'a Opened) -> Self {
-        Input::Opened(opened)
+        StackSource::Opened(opened)
     }
 }
 
@@ -164,7 +164,7 @@ impl Written {
 /// Those of [`Opened::walk`] and of the writers; with [`Settings::strict`]
 /// [`crate::ErrorKind::Malformed`] for a line that is not understood.
 pub fn write<'a>(
-    input: impl Into<Input<'a>>,
+    input: impl Into<StackSource<'a>>,
     outputs: Vec<(&Format, &mut dyn Target)>,
     settings: &Settings,
 ) -> Result<Written> {
@@ -203,11 +203,11 @@ pub fn write<'a>(
 }
 
 /// The time line of a profile, where there is one and it is wanted.
-pub(super) fn time_line<'a>(input: Input<'a>, settings: &Settings) -> Result<Option<TimeLine<'a>>> {
+pub(super) fn time_line<'a>(input: StackSource<'a>, settings: &Settings) -> Result<Option<TimeLine<'a>>> {
     let profile = match input {
-        Input::Profile(profile) => profile,
-        Input::Opened(Opened::Profile(profile, _)) => &**profile,
-        Input::Opened(Opened::Folded(_)) => return Ok(None),
+        StackSource::Profile(profile) => profile,
+        StackSource::Opened(Opened::Profile(profile, _)) => &**profile,
+        StackSource::Opened(Opened::Folded(_)) => return Ok(None),
     };
     if !settings.times || settings.order != Order::Frame {
         return Ok(None);
@@ -223,7 +223,7 @@ pub(super) fn time_line<'a>(input: Input<'a>, settings: &Settings) -> Result<Opt
 /// # Errors
 /// Those of [`write()`].
 pub fn feed<'a>(
-    input: impl Into<Input<'a>>,
+    input: impl Into<StackSource<'a>>,
     settings: &Settings,
     visitor: &mut dyn Visitor,
 ) -> Result<WalkSummary> {
@@ -238,8 +238,8 @@ pub fn feed<'a>(
     let mut judging = Judging::new(settings, visitor);
     let visitor: &mut dyn Visitor = if is_plain { &mut *judging.visitor } else { &mut judging };
     let mut summary = match input {
-        Input::Profile(profile) => profile.walk(order, rewrite, visitor)?,
-        Input::Opened(opened) => opened.walk_on(settings.threads, order, rewrite, visitor)?,
+        StackSource::Profile(profile) => profile.walk(order, rewrite, visitor)?,
+        StackSource::Opened(opened) => opened.walk_on(settings.threads, order, rewrite, visitor)?,
     };
     if settings.strict {
         summary.not_understood.refuse()?;

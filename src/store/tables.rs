@@ -48,12 +48,12 @@ fn begin(staged: &Staged, table: &str, partition: &str, columns: &str) -> Result
 pub(super) struct Partition {
     stacks: Table<'static>,
     functions: Table<'static>,
-    sums: BTreeMap<Group, HashMap<Vec<u8>, (Weight, Weight)>>,
+    sums: BTreeMap<FunctionGroup, HashMap<Vec<u8>, (Weight, Weight)>>,
     kept: usize,
 }
 
 /// The columns that rows of functions share: labels, value type, unit.
-type Group = (PathLabels, String, Option<String>);
+type FunctionGroup = (PathLabels, String, Option<String>);
 
 impl Partition {
     /// Begins the files.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// The kind of rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Group {
+pub enum RowKind {
     /// Frames of one name.
     #[default]
     Function,
@@ -17,11 +17,11 @@ pub enum Group {
 }
 
 /// Every kind of rows, by its name on the command line.
-pub const GROUPS: &[(&str, Group)] = &[
-    ("function", Group::Function),
-    ("stack", Group::Stack),
-    ("module", Group::Module),
-    ("thread", Group::Thread),
+pub const GROUPS: &[(&str, RowKind)] = &[
+    ("function", RowKind::Function),
+    ("stack", RowKind::Stack),
+    ("module", RowKind::Module),
+    ("thread", RowKind::Thread),
 ];
 
 /// The module a frame's name tells of: the file or library in parentheses or brackets, what

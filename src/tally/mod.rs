@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use crate::error::Result;
 use crate::folded::{Interner, Weights};
 use crate::weight::Weight;
-pub use group::{GROUPS, Group, module_of, thread_of};
+pub use group::{GROUPS, RowKind, module_of, thread_of};
 
 /// A quantity that adds up: a weight, or the weights of both columns.
 pub trait Amount: Copy + Default {
@@ -129,7 +129,7 @@ impl<A: Amount> Sums<A> {
 
 /// Self and total weights by name, for one or more runs.
 pub struct Tally<A = Weight> {
-    group: Group,
+    group: RowKind,
     names: Interner,
     /// The names of modules, and the module of each frame's name.
     modules: Interner,
@@ -139,7 +139,7 @@ pub struct Tally<A = Weight> {
 
 impl<A: Amount> Tally<A> {
     /// An empty tally of this many runs; the first one is begun.
-    pub fn new(group: Group, runs: usize) -> Self {
+    pub fn new(group: RowKind, runs: usize) -> Self {
         Tally {
             group,
             names: Interner::default(),
@@ -150,7 +150,7 @@ impl<A: Amount> Tally<A> {
     }
 
     /// The kind of its rows.
-    pub fn group(&self) -> Group {
+    pub fn group(&self) -> RowKind {
         self.group
     }
 
@@ -192,9 +192,9 @@ impl<A: Amount> Tally<A> {
     /// [`crate::ErrorKind::Overflow`].
     pub fn stack(&mut self, stack: &[u8], amount: A) -> Result<()> {
         let key = match self.group {
-            Group::Stack => self.key(stack),
-            Group::Thread => self.key(thread_of(stack)),
-            Group::Function | Group::Module => return Ok(()),
+            RowKind::Stack => self.key(stack),
+            RowKind::Thread => self.key(thread_of(stack)),
+            RowKind::Function | RowKind::Module => return Ok(()),
         };
         self.sums.add(key, amount)
     }
@@ -203,7 +203,7 @@ impl<A: Amount> Tally<A> {
     fn key(&mut self, name: &[u8]) -> u32 {
         let known = self.names.len();
         let key = self.names.key(name);
-        if self.group != Group::Module {
+        if self.group != RowKind::Module {
             return key;
         }
         if self.names.len() > known {
@@ -219,7 +219,7 @@ impl<A: Amount> Tally<A> {
 
     /// Every name and its cells, one for each run, in the order in which names came.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (&[u8], &[Cell<A>])> {
-        let names = if self.group == Group::Module { &self.modules } else { &self.names };
+        let names = if self.group == RowKind::Module { &self.modules } else { &self.names };
         names.all().zip(self.sums.all())
     }
 
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn recursion_is_counted_once() {
-        let mut tally: Tally = Tally::new(Group::Function, 1);
+        let mut tally: Tally = Tally::new(RowKind::Function, 1);
         let weight = |n| Weight::new(n);
         // a;b;a 2, a;b;a;b 4
         for name in [b"a", b"b", b"a", b"b"] {

@@ -1,7 +1,7 @@
 //! Recordings of addresses, which get their names from the files that were mapped.
 
 use super::fold_bytes;
-use fg_tools::collapse::Options;
+use fg_tools::collapse::CollapseOptions;
 use std::path::{Path, PathBuf};
 
 /// `orders.so` is mapped from 0x7f0000001000 on, as its second part; `with_tax` and `line_total`
@@ -15,8 +15,8 @@ fn objects() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/objects")
 }
 
-fn below_objects() -> Options {
-    Options { symfs: Some(objects()), ..Options::default() }
+fn below_objects() -> CollapseOptions {
+    CollapseOptions { symfs: Some(objects()), ..CollapseOptions::default() }
 }
 
 #[test]
@@ -34,14 +34,14 @@ fn a_heap_gets_names_from_the_files_below_symfs() {
         "{:?}",
         report.notes
     );
-    let marked = Options { inline: true, srcline: true, ..below_objects() };
+    let marked = CollapseOptions { inline: true, srcline: true, ..below_objects() };
     let (folded, ..) = fold_bytes(HEAP.as_bytes(), None, &marked).unwrap();
     assert!(
         folded.contains(
             ";sum_orders (orders.c:28);with_tax (orders.c:20)_[i];line_total (orders.c:15)_[i] 40\n"
         )
     );
-    let plain = Options { no_inline: true, ..below_objects() };
+    let plain = CollapseOptions { no_inline: true, ..below_objects() };
     let (folded, ..) = fold_bytes(HEAP.as_bytes(), None, &plain).unwrap();
     assert!(folded.contains("check.isra.0;sum_orders 40\n"), "{folded}");
 }
@@ -64,7 +64,7 @@ fn the_first_address_of_a_cpu_profile_is_no_call() {
 fn a_file_that_is_not_the_recorded_one_gives_no_names() {
     let path = objects().join("orders.so");
     let heap = HEAP.replace("/orders.so", &path.display().to_string());
-    let (folded, _, report) = fold_bytes(heap.as_bytes(), None, &Options::default()).unwrap();
+    let (folded, _, report) = fold_bytes(heap.as_bytes(), None, &CollapseOptions::default()).unwrap();
     assert!(folded.contains("orders.so+0x1046;orders.so+0x108c 40\n"), "{folded}");
     assert_eq!(report.notes.len(), 1);
     #[cfg(feature = "perf-data")]
@@ -79,7 +79,7 @@ fn a_file_that_is_the_recorded_one_gives_names() {
     let inode = std::fs::metadata(&path).unwrap().ino();
     let heap = HEAP.replace("fe:00 7 ", &format!("fe:00 {inode} "));
     let heap = heap.replace("/orders.so", &path.display().to_string());
-    let (folded, ..) = fold_bytes(heap.as_bytes(), None, &Options::default()).unwrap();
+    let (folded, ..) = fold_bytes(heap.as_bytes(), None, &CollapseOptions::default()).unwrap();
     assert!(folded.contains(";check.isra.0;sum_orders;with_tax;line_total 40\n"), "{folded}");
 }
 
@@ -87,7 +87,7 @@ fn a_file_that_is_the_recorded_one_gives_names() {
 fn names_that_come_along_go_first() {
     let text =
         format!("--- symbol\nbinary=/bin/a\n0x7f000000108b in--out<0000000000007e10>\n---\n--- heap\n{HEAP}");
-    let nowhere = Options { symfs: Some("nowhere".into()), ..Options::default() };
+    let nowhere = CollapseOptions { symfs: Some("nowhere".into()), ..CollapseOptions::default() };
     let (folded, ..) = fold_bytes(text.as_bytes(), None, &nowhere).unwrap();
     assert!(folded.contains("orders.so+0x1046;out;in 40\n"), "{folded}");
     let error = fold_bytes(text.replace("heap_v2", "heap_v9").as_bytes(), None, &nowhere).unwrap_err();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use fg_tools::Weight;
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 
 use super::fold;
 use super::recordings::corpus;
@@ -64,12 +64,12 @@ fn perf_script_per_event() {
                 ValueSelection::Named(vec![name.into()])
             };
             let expected = if NO_PERIOD.contains(&case) { samples } else { weight };
-            let options = Options { values: events, ..Options::default() };
+            let options = CollapseOptions { values: events, ..CollapseOptions::default() };
             let (_, total, report) =
                 fold(&corpus.join(file), None, &options).unwrap_or_else(|e| panic!("{file}: {e}"));
             assert_eq!(total, expected.to_string(), "{file} {name}");
             assert_eq!(report.not_understood.count, 0, "{file}: {:?}", report.not_understood);
-            let (_, total, _) = fold(&corpus.join(file), None, &Options { count: true, ..options })
+            let (_, total, _) = fold(&corpus.join(file), None, &CollapseOptions { count: true, ..options })
                 .expect("the same, counted");
             assert_eq!(total, samples.to_string(), "{file} {name}, counted");
             checked += 1;
@@ -83,8 +83,8 @@ struct Rule {
     /// A path in the corpus; a `*` in it is any text.
     files: &'static str,
     format: &'static str,
-    /// Options that the files need.
-    options: fn() -> Options,
+    /// CollapseOptions that the files need.
+    options: fn() -> CollapseOptions,
     total: Total,
 }
 
@@ -101,7 +101,7 @@ enum Total {
 }
 
 const fn rule(files: &'static str, format: &'static str, total: Total) -> Rule {
-    Rule { files, format, options: Options::default, total }
+    Rule { files, format, options: CollapseOptions::default, total }
 }
 
 /// The first rule that a file matches is its rule.
@@ -306,10 +306,10 @@ fn formats_and_totals_match_the_manifest() {
 #[test]
 fn samply_names_beside_a_profile_are_read() {
     let Some(corpus) = corpus() else { return };
-    let (named, ..) =
-        fold(&corpus.join("samply/profile-presym.json.gz"), None, &Options::default()).expect("it collapses");
-    let (without, ..) =
-        fold(&corpus.join("samply/profile.json.gz"), None, &Options::default()).expect("it collapses");
+    let (named, ..) = fold(&corpus.join("samply/profile-presym.json.gz"), None, &CollapseOptions::default())
+        .expect("it collapses");
+    let (without, ..) = fold(&corpus.join("samply/profile.json.gz"), None, &CollapseOptions::default())
+        .expect("it collapses");
     assert!(named.contains(";std::sys::") && !named.contains("[orders]"), "{named}");
     assert!(!without.contains(";std::sys::") && without.contains("[orders]"), "{without}");
 }
@@ -318,7 +318,8 @@ fn samply_names_beside_a_profile_are_read() {
 fn pprof_file_and_raw_text_agree() {
     let Some(corpus) = corpus() else { return };
     for name in ["allocs", "block", "cpu", "goroutine", "heap", "mutex"] {
-        let all = Options { values: ValueSelection::All, srcline: true, ..Options::default() };
+        let all =
+            CollapseOptions { values: ValueSelection::All, srcline: true, ..CollapseOptions::default() };
         let [profile, raw] = [".pb.gz", ".raw.txt"].map(|end| corpus.join(format!("go/{name}{end}")));
         let (ours, ..) = fold(&profile, None, &all).expect("it collapses");
         let (theirs, ..) = fold(&raw, None, &all).expect("it collapses");
@@ -332,7 +333,7 @@ fn declined_files_report_why() {
     let files = files(&corpus);
     let declined = files.iter().filter(|file| DECLINED.iter().any(|(pattern, _)| matches(pattern, file)));
     for file in declined {
-        let error = fold(&corpus.join(file), None, &Options::default()).expect_err(file);
+        let error = fold(&corpus.join(file), None, &CollapseOptions::default()).expect_err(file);
         assert!(
             error.contains("not a format known here") || error.contains("not read here"),
             "{file}: {error}"

@@ -13,7 +13,7 @@ use std::process::Command;
 use clap::Parser;
 use fg_tools::Weight;
 use fg_tools::cli::collapse::Collapse;
-use fg_tools::collapse::{Options, Tested, registry};
+use fg_tools::collapse::{CollapseOptions, Tested, registry};
 use fg_tools::input::Source;
 use fg_tools::reading::{self, ReadOptions};
 
@@ -26,7 +26,7 @@ pub struct Case {
     pub input: PathBuf,
     pub expected: String,
     total: Weight,
-    pub options: Options,
+    pub options: CollapseOptions,
     args: Vec<String>,
     whole: bool,
     /// True if the file was made after a description, and is no recording.
@@ -77,7 +77,7 @@ pub fn cases() -> Vec<Case> {
                 )
                 .into_owned(),
                 total: weight(&value("total").map(plain).expect("a total")),
-                options: Options::from(arguments.options),
+                options: CollapseOptions::from(arguments.options),
                 args,
                 whole: value("whole").as_deref() == Some("true"),
                 is_made: value("made").as_deref() == Some("true"),
@@ -206,7 +206,7 @@ fn compression_line_ends_and_threads_do_not_matter() {
         let times = 600_000 / plain.len() + 1;
         let repeated = plain.repeat(times);
         let with = |threads| {
-            fold_bytes(&repeated, case.named.as_deref(), &Options { threads, ..case.options.clone() })
+            fold_bytes(&repeated, case.named.as_deref(), &CollapseOptions { threads, ..case.options.clone() })
                 .expect("the same once more")
         };
         let (one, total, _) = with(1);
@@ -220,7 +220,8 @@ fn compression_line_ends_and_threads_do_not_matter() {
 fn collapsing_what_was_collapsed_changes_nothing() {
     for case in cases() {
         let expected = fs::read(case.input.with_file_name("expected.folded")).expect("an expected.folded");
-        let (text, ..) = fold_bytes(&expected, Some("folded"), &Options::default()).expect("our own output");
+        let (text, ..) =
+            fold_bytes(&expected, Some("folded"), &CollapseOptions::default()).expect("our own output");
         assert!(text.as_bytes() == String::from_utf8_lossy(&expected).as_bytes(), "{}", case.name);
     }
 }
@@ -306,7 +307,7 @@ fn the_input_of_another_format_is_no_panic() {
         let mut plain = bytes(case);
         plain.truncate(thorough(100_000, 20_000));
         for format in registry::FORMATS {
-            let _ = fold_bytes(&plain, Some(format.name()), &Options::default());
+            let _ = fold_bytes(&plain, Some(format.name()), &CollapseOptions::default());
         }
     }
 }
@@ -325,7 +326,7 @@ fn inputs_without_samples_are_errors() {
         (b"\x00\x01\x02\x03\xff\xfe 12\n\x00 3\n", "not a format known here"),
         (b"# ========\n# captured on    : Fri Nov 20 23:47:55 2026\n# ========\n#\n", "no samples in it"),
     ] {
-        let error = fold_bytes(bytes, None, &Options::default()).expect_err("an error");
+        let error = fold_bytes(bytes, None, &CollapseOptions::default()).expect_err("an error");
         assert!(error.contains(message), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fg_tools::collapse::clean_symbol::clean_symbol;
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 
 use super::fold_bytes;
 use super::skip::skip;
@@ -46,15 +46,15 @@ const NAMES: &[(&str, &[&str], &str)] = &[
 const MOST: usize = 14;
 
 /// The options of a result by its name.
-fn options(name: &str) -> Option<Options> {
-    let none = Options { count: true, ..Options::default() };
+fn options(name: &str) -> Option<CollapseOptions> {
+    let none = CollapseOptions { count: true, ..CollapseOptions::default() };
     Some(match name {
-        "pid" => Options { pid: true, ..none },
-        "tid" => Options { tid: true, ..none },
-        "kernel" => Options { kernel: true, ..none },
-        "jit" => Options { jit: true, ..none },
-        "all" => Options { kernel: true, jit: true, inline: true, ..none },
-        "addrs" => Options { addrs: true, ..none },
+        "pid" => CollapseOptions { pid: true, ..none },
+        "tid" => CollapseOptions { tid: true, ..none },
+        "kernel" => CollapseOptions { kernel: true, ..none },
+        "jit" => CollapseOptions { jit: true, ..none },
+        "all" => CollapseOptions { kernel: true, jit: true, inline: true, ..none },
+        "addrs" => CollapseOptions { addrs: true, ..none },
         _ => return None,
     })
 }
@@ -120,7 +120,7 @@ fn the_results_of_flamegraph_are_ours() {
         let Ok(bytes) = std::fs::read(folder.join(format!("{recording}.txt"))) else { continue };
         let expected = std::fs::read_to_string(result.path()).expect("results are text");
         let renamed = with_our_names(&expected);
-        let read = |options: &Options| {
+        let read = |options: &CollapseOptions| {
             [&bytes[..], without_last(&bytes)].map(|bytes| {
                 let read = fold_bytes(bytes, None, options);
                 read.map(|(text, ..)| text).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -130,7 +130,7 @@ fn the_results_of_flamegraph_are_ours() {
         let ours = read(&options);
         let is_of_another_event = EVENTS.iter().filter(|(start, _)| *start == recording).any(|(_, event)| {
             let values = ValueSelection::Named(vec![event.as_bytes().to_vec()]);
-            has(&read(&Options { values, ..options.clone() }), &expected)
+            has(&read(&CollapseOptions { values, ..options.clone() }), &expected)
         });
         let is_listed = NAMES.iter().any(|(start, names, _)| *start == recording && names.contains(&option))
             && ours.iter().any(|ours| shape(ours).1 == shape(&expected).1);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use fg_tools::Profile;
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 use fg_tools::input::Source;
 use fg_tools::reading::{self, ReadOptions};
 
@@ -21,8 +21,13 @@ fn path(case: &str, file: &str) -> std::path::PathBuf {
 #[test]
 fn stacks_and_totals_are_those_of_jfr_print_json() {
     for case in PRINTED {
-        let all = Options { values: ValueSelection::All, srcline: true, tid: true, ..Options::default() };
-        for options in [Options::default(), all] {
+        let all = CollapseOptions {
+            values: ValueSelection::All,
+            srcline: true,
+            tid: true,
+            ..CollapseOptions::default()
+        };
+        for options in [CollapseOptions::default(), all] {
             let (text, total, report) = fold(&path(case, "input.jfr.gz"), Some("jfr"), &options).unwrap();
             let printed = fold(&path(case, "printed.json.gz"), Some("jfr-json"), &options).unwrap();
             assert!(text == printed.0 && total == printed.1, "{case}: {total} of {}", printed.1);
@@ -35,7 +40,7 @@ fn stacks_and_totals_are_those_of_jfr_print_json() {
 fn times_threads_and_labels_are_those_of_jfr_print_json() {
     for case in PRINTED {
         let samples = |file: &str, format: &str| {
-            let all = Options { values: ValueSelection::All, ..Options::default() };
+            let all = CollapseOptions { values: ValueSelection::All, ..CollapseOptions::default() };
             let options = ReadOptions::default().format(format).collapse(all).samples(true);
             let (profile, _) = reading::read(&[Source::new(path(case, file))], &options).unwrap();
             let mut all: Vec<String> = profile
@@ -181,8 +186,11 @@ fn async_profiler(n: Numbers) -> Vec<u8> {
     )
 }
 
-fn value(name: &str) -> Options {
-    Options { values: ValueSelection::Named(vec![name.as_bytes().to_vec()]), ..Options::default() }
+fn value(name: &str) -> CollapseOptions {
+    CollapseOptions {
+        values: ValueSelection::Named(vec![name.as_bytes().to_vec()]),
+        ..CollapseOptions::default()
+    }
 }
 
 #[test]
@@ -195,7 +203,7 @@ fn async_profilers_events_are_values_in_both_encodings_and_in_several_chunks() {
         let chunks = recording.windows(4).filter(|bytes| *bytes == b"FLR\0").count();
         for (options, lines) in [
             (
-                Options { kernel: true, tid: true, srcline: true, ..Options::default() },
+                CollapseOptions { kernel: true, tid: true, srcline: true, ..CollapseOptions::default() },
                 &[("GC-?/9;start_thread;do_syscall_64_[k]", 1), ("main-?/1;a.Shop.main:7;a.Shop.work:12", 1)]
                     [..],
             ),
@@ -234,7 +242,7 @@ fn recordings_of_oracles_jdk_9_are_read_as_those_of_later_ones() {
         .event(105, &[n.long(1000), n.int(1), n.text("\nFull thread dump OpenJDK 64-Bit:\n\n\"main\" #1\n")]);
     let mut chunk = n.chunk(0, &[event.clone(), dump, event, wait, n.metadata(&types), constants(n)]);
     chunk[4..8].copy_from_slice(&[0, 1, 0, 0]);
-    let (text, ..) = fold_bytes(&chunk, None, &Options::default()).unwrap();
+    let (text, ..) = fold_bytes(&chunk, None, &CollapseOptions::default()).unwrap();
     assert_eq!(text, "a.Shop.main;a.Shop.work 2\n");
     let (text, ..) = fold_bytes(&chunk, None, &value("jdk.JavaMonitorEnter.duration")).unwrap();
     assert_eq!(text, "a.Shop.main;a.Shop.work 1500000\n");
@@ -267,13 +275,13 @@ fn the_weight_of_datadogs_samples_is_their_number_and_no_value() {
         let (found, _) = report.values.iter().find(|(found, _)| found.name == name.as_bytes()).unwrap();
         assert_eq!(found.unit.as_deref(), Some(unit));
     }
-    let (.., report) = fold_bytes(&chunk, None, &Options::default()).unwrap();
+    let (.., report) = fold_bytes(&chunk, None, &CollapseOptions::default()).unwrap();
     assert!(!report.values.iter().any(|(value, _)| value.name == b"datadog.ExecutionSample.weight"));
 }
 
 #[test]
 fn times_threads_states_classes_and_places_come_with_each_sample() {
-    let all = Options { values: ValueSelection::All, ..Options::default() };
+    let all = CollapseOptions { values: ValueSelection::All, ..CollapseOptions::default() };
     let options = ReadOptions::default().collapse(all).samples(true);
     let (profile, _) = reading::read(&[Source::bytes(async_profiler(compressed()))], &options).unwrap();
     let of = |root: &str| {
@@ -292,30 +300,30 @@ fn a_recording_that_was_not_finished_is_read_as_far_as_it_goes() {
     let event = n.event(101, &[n.long(1000), n.long(1), n.long(1), n.long(1)]);
     let start = [n.metadata(&async_profiler_types()), constants(n), event.clone()];
     let unfinished = n.chunk(1, &[start.concat(), event.clone()]);
-    let (text, _, report) = fold_bytes(&unfinished, None, &Options::default()).unwrap();
+    let (text, _, report) = fold_bytes(&unfinished, None, &CollapseOptions::default()).unwrap();
     assert_eq!(text, "a.Shop.main;a.Shop.work 2\n");
     assert!(report.notes[0].contains("did not finish"), "{:?}", report.notes);
     // Cut within an event; and another chunk behind one without a size.
     let cut = &unfinished[..unfinished.len() - 2];
-    let (text, _, report) = fold_bytes(cut, None, &Options::default()).unwrap();
+    let (text, _, report) = fold_bytes(cut, None, &CollapseOptions::default()).unwrap();
     assert_eq!(text, "a.Shop.main;a.Shop.work 1\n");
     assert!(report.notes.iter().any(|note| note.contains("cut off at byte")), "{:?}", report.notes);
     let two = [&unfinished[..], &n.chunk(0, &start)].concat();
-    assert_eq!(fold_bytes(&two, None, &Options::default()).unwrap().0, "a.Shop.main;a.Shop.work 3\n");
+    assert_eq!(fold_bytes(&two, None, &CollapseOptions::default()).unwrap().0, "a.Shop.main;a.Shop.work 3\n");
     // Events whose stacks were never written, and a chunk that does not say what its events are.
     let lost = n.event(101, &[n.long(1000), n.long(1), n.long(77), n.long(1)]);
     let (text, _, report) =
-        fold_bytes(&n.chunk(1, &[start.concat(), lost]), None, &Options::default()).unwrap();
+        fold_bytes(&n.chunk(1, &[start.concat(), lost]), None, &CollapseOptions::default()).unwrap();
     assert_eq!(text, "[no stack] 1\na.Shop.main;a.Shop.work 1\n");
     assert!(report.notes.iter().any(|note| note.contains("stacks of 1 events")), "{:?}", report.notes);
-    let error = fold_bytes(&n.chunk(0, &[event]), None, &Options::default()).unwrap_err();
+    let error = fold_bytes(&n.chunk(0, &[event]), None, &CollapseOptions::default()).unwrap_err();
     assert!(error.contains("byte 0: expected a description of the events"), "{error}");
 }
 
 #[test]
 fn hostile_recordings_take_little_time_and_memory() {
     let n = compressed();
-    let fold = |recording: &[u8]| fold_bytes(recording, Some("jfr"), &Options::default());
+    let fold = |recording: &[u8]| fold_bytes(recording, Some("jfr"), &CollapseOptions::default());
     // Types of types of types, and a type that holds itself.
     let mut classes: Vec<Element> = (200..230)
         .map(|id| {

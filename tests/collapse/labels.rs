@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use fg_tools::collapse::{Options, registry};
+use fg_tools::collapse::{CollapseOptions, registry};
 use fg_tools::filter::Op;
 use fg_tools::folded::Weights;
 use fg_tools::profile::{Context, Label, Profile, ProfileBuilder, Sink, TimeRange, Wants};
@@ -18,7 +18,7 @@ use super::thorough::thorough;
 
 /// Reads a recording with its single samples, if it is one.
 fn read(path: &Path) -> Option<Profile> {
-    let options = ReadOptions::default().samples(true).collapse(Options::default());
+    let options = ReadOptions::default().samples(true).collapse(CollapseOptions::default());
     Profile::read(&[Source::new(path)], &options).ok()
 }
 
@@ -312,7 +312,7 @@ fn numbers_of_a_label_are_weights() {
                 \tffff1 kmalloc+0x1 ([kernel.kallsyms])\n\n\
                 app  7/8 [000] 12.345680: kmem:kfree: call_site=f ptr=0x9\n\
                 \tffff1 kfree+0x1 ([kernel.kallsyms])\n\n";
-    let mut options = Options::default();
+    let mut options = CollapseOptions::default();
     options.values = fg_tools::collapse::ValueSelection::All;
     let options = ReadOptions::default().samples(true).collapse(options);
     let profile = Profile::read(&[Source::bytes(text)], &options).unwrap();

@@ -34,7 +34,7 @@ mod values;
 mod whitespace;
 mod xml_attributes;
 
-use fg_tools::collapse::{Options, Report, collapse, registry};
+use fg_tools::collapse::{CollapseOptions, Report, collapse, registry};
 use fg_tools::folded::StackTable;
 use fg_tools::input::Source;
 use std::path::Path;
@@ -43,7 +43,7 @@ use std::path::Path;
 pub fn fold(
     path: &Path,
     format: Option<&str>,
-    options: &Options,
+    options: &CollapseOptions,
 ) -> Result<(String, String, Report), String> {
     let format = format.map(|name| registry::by_name(name).expect("the test names a format"));
     let mut table = StackTable::default();
@@ -58,7 +58,7 @@ pub fn fold(
 pub fn fold_bytes(
     bytes: &[u8],
     format: Option<&str>,
-    options: &Options,
+    options: &CollapseOptions,
 ) -> Result<(String, String, Report), String> {
     use std::io::Write;
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");

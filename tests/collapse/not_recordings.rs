@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fg_tools::collapse::{Options, registry};
+use fg_tools::collapse::{CollapseOptions, registry};
 use fg_tools::input::Source;
 
 use super::fold_bytes;
@@ -72,7 +72,7 @@ fn detected(source: &Source) -> Option<(&'static str, Result<String, String>)> {
     if ALIKE.iter().any(|(alike, _, is_so)| *alike == format && is_so(&text)) {
         return None;
     }
-    let read = fold_bytes(input.head(), Some(format), &Options::default());
+    let read = fold_bytes(input.head(), Some(format), &CollapseOptions::default());
     Some((format, read.map(|(text, ..)| text)))
 }
 

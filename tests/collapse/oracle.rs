@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use fg_tools::collapse::clean_symbol::clean_symbol;
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 use inferno::collapse::Collapse;
 use inferno::collapse::perf::Folder;
 
@@ -167,7 +167,7 @@ fn agrees_with_inferno_except_where_listed() {
         let values = other.map_or(ValueSelection::Default, |(_, event)| {
             ValueSelection::Named(vec![event.as_bytes().to_vec()])
         });
-        let (ours, ..) = fold(&path, None, &Options { count, values, ..Options::default() })
+        let (ours, ..) = fold(&path, None, &CollapseOptions { count, values, ..CollapseOptions::default() })
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         let ours = map(&ours, |stack| {
             let frames = stack.split(';').enumerate().filter_map(|(n, frame)| as_inferno(frame, n == 0));

@@ -1,6 +1,6 @@
 //! The reading of a changed recording: what the oracles of this folder compare.
 
-use fg_tools::collapse::{Options, Report, collapse, registry};
+use fg_tools::collapse::{CollapseOptions, Report, collapse, registry};
 use fg_tools::folded::StackTable;
 use fg_tools::input::Source;
 
@@ -42,12 +42,12 @@ pub fn read(case: &Case, inputs: &[&[u8]]) -> Result<Reading, String> {
 }
 
 /// Reads texts as one profile.
-pub fn read_as(format: Option<&str>, options: &Options, inputs: &[&[u8]]) -> Result<Reading, String> {
+pub fn read_as(format: Option<&str>, options: &CollapseOptions, inputs: &[&[u8]]) -> Result<Reading, String> {
     let format = format.map(|name| registry::by_name(name).expect("the test names a format"));
     let sources: Vec<Source> = inputs.iter().map(|bytes| Source::bytes(bytes.to_vec())).collect();
     let mut table = StackTable::default();
     // One thread is enough, and leaves the other processors to other tests.
-    let options = Options { threads: 1, ..options.clone() };
+    let options = CollapseOptions { threads: 1, ..options.clone() };
     let report = collapse(&sources, format, &options, &mut table).map_err(|e| e.to_string())?;
     let mut out = Vec::new();
     table.write(&mut out).map_err(|e| e.to_string())?;

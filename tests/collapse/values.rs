@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-use fg_tools::collapse::{Options, ValueSelection, collapse};
+use fg_tools::collapse::{CollapseOptions, ValueSelection, collapse};
 use fg_tools::folded::StackTable;
 use fg_tools::input::Source;
 
@@ -237,7 +237,7 @@ fn several_recordings_without_samples_of_the_default_are_of_another_value() {
 
 #[test]
 fn all_values_of_several_inputs_are_below_roots() {
-    let all = Options { values: ValueSelection::All, ..Options::default() };
+    let all = CollapseOptions { values: ValueSelection::All, ..CollapseOptions::default() };
     let sources = ["# unit: ns\nmain;x 7\n", "# unit: bytes\n# event: heap\nmain;x 1000\n"]
         .map(|text| Source::bytes(text.as_bytes().to_vec()));
     let mut table = StackTable::default();

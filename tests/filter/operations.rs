@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use fg_tools::Weight;
-use fg_tools::filter::{Group, OPERATIONS};
+use fg_tools::filter::{OPERATIONS, OperationGroup};
 use fg_tools::folded::{cmp_stacks, is_comment};
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ fn every_operation_does_what_its_examples_say() {
 
 #[test]
 fn examples_hold_for_two_columns() {
-    for operation in OPERATIONS.iter().filter(|operation| operation.group != Group::Weights) {
+    for operation in OPERATIONS.iter().filter(|operation| operation.group != OperationGroup::Weights) {
         for example in operation.examples {
             let two = |text: &str| -> String {
                 let line = |line: &str| match line.trim_end().rsplit_once(' ') {
@@ -437,7 +437,9 @@ fn help_shows_every_operation_in_its_group() {
     let shown = |arguments: &[&str]| text(&super::run(arguments, "").stdout);
     let help = shown(&["--help"]);
     let (man, fish) = (shown(&["--generate", "man"]), shown(&["--generate", "fish"]));
-    for group in [Group::Select, Group::Frames, Group::Names, Group::Weights] {
+    for group in
+        [OperationGroup::Select, OperationGroup::Frames, OperationGroup::Names, OperationGroup::Weights]
+    {
         assert!(help.contains(&format!("\n{}:\n", group.heading())), "{group:?}");
     }
     for operation in OPERATIONS {
@@ -554,7 +556,7 @@ fn the_laws_are_tried_on_every_operation() {
     let tried: Vec<&str> =
         (0..2000).map(|_| operation().new_tree(&mut runner).unwrap().current()[0]).collect();
     // Those on labels need stacks with labels: see labels.rs.
-    for operation in OPERATIONS.iter().filter(|operation| operation.group != Group::Labels) {
+    for operation in OPERATIONS.iter().filter(|operation| operation.group != OperationGroup::Labels) {
         assert!(tried.contains(&format!("--{}", operation.name).as_str()), "{}", operation.name);
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use fg_tools::collapse::{Options, registry};
+use fg_tools::collapse::{CollapseOptions, registry};
 use fg_tools::reading::{Opened, ReadOptions};
 use fg_tools::render::{FORMATS, Settings, write};
 use fg_tools::{Profile, Source};
@@ -133,7 +133,7 @@ fn reading_and_writing_keep_to_their_budgets() {
         let read = |bytes: &[u8]| {
             // The symbols of this machine's libraries are no part of it.
             let symfs = Some(PathBuf::from("/nonexistent"));
-            let options = Options { threads: 1, symfs, ..Options::default() };
+            let options = CollapseOptions { threads: 1, symfs, ..CollapseOptions::default() };
             let options = ReadOptions::default().format(&format).collapse(options);
             Profile::read(&[Source::bytes(bytes)], &options).is_ok()
         };

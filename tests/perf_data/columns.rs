@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use fg_tools::collapse::Options;
+use fg_tools::collapse::CollapseOptions;
 
 use super::fold_bytes;
 use super::installed::works;
@@ -51,7 +51,7 @@ fn columns_do_not_change_what_was_sampled() {
     };
     let read = |columns: &str| {
         let text = script(columns)?;
-        let (folded, report) = fold_bytes(&text, &Options::default()).unwrap_or_else(|error| {
+        let (folded, report) = fold_bytes(&text, &CollapseOptions::default()).unwrap_or_else(|error| {
             panic!("-F {columns}: {error}\n{}", String::from_utf8_lossy(&text[..200]))
         });
         assert_eq!(report.not_understood.count, 0, "-F {columns}: {:?}", report.not_understood);

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 
 use super::fold;
 use super::recordings::corpus;
@@ -30,7 +30,10 @@ fn totals_are_those_of_the_manifest() {
                 event[at..].chars().take_while(char::is_ascii_digit).collect::<String>()
             };
             let named = event.split('"').nth(1).expect("an event");
-            let options = Options { values: ValueSelection::Named(vec![named.into()]), ..Options::default() };
+            let options = CollapseOptions {
+                values: ValueSelection::Named(vec![named.into()]),
+                ..CollapseOptions::default()
+            };
             let (_, report) = fold(&path, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
             let total = super::total(&report, named);
             assert_eq!(total.samples.to_string(), part("samples"), "{name} {named}");
@@ -63,9 +66,13 @@ fn stacks_are_as_deep_as_in_perf_s_text() {
         };
         // Whatever this machine's libraries are called, they are not those.
         let root = tempfile::tempdir().unwrap();
-        let options = Options { symfs: Some(root.path().to_owned()), no_inline: true, ..Options::default() };
+        let options = CollapseOptions {
+            symfs: Some(root.path().to_owned()),
+            no_inline: true,
+            ..CollapseOptions::default()
+        };
         let (ours, report) = fold(&corpus.join(format!("perf/{name}.perf.data")), &options).unwrap();
-        let (text, _) = fold(&corpus.join(format!("perf/{name}.txt")), &Options::default()).unwrap();
+        let (text, _) = fold(&corpus.join(format!("perf/{name}.txt")), &CollapseOptions::default()).unwrap();
         assert_eq!(depths(&ours), depths(&text), "{name}");
         let notes = report.notes.join("\n");
         assert!(

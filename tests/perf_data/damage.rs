@@ -1,6 +1,6 @@
 //! Recordings that are cut short or damaged: an error or what is left, never a panic.
 
-use fg_tools::collapse::Options;
+use fg_tools::collapse::CollapseOptions;
 
 use super::kit::*;
 use super::{below, fold_bytes, root_with_maps};
@@ -116,7 +116,7 @@ fn damaged_bytes_are_no_panic() {
                     let at = 8 + random() % (range - 8);
                     damaged[at] = [0, 1, 0x7f, 0x80, 0xff, damaged[at] ^ 1 << (random() % 8)][random() % 6];
                 }
-                let options = Options { threads: 1 + round % 2, ..below(root.path()) };
+                let options = CollapseOptions { threads: 1 + round % 2, ..below(root.path()) };
                 if let Err(error) = fold_bytes(&damaged, &options) {
                     assert_eq!(error.lines().count(), 1, "{error}");
                 }

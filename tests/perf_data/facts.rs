@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 use fg_tools::{Facts, Weight};
 
 use super::kit::*;
@@ -30,9 +30,12 @@ fn recording(style: Style, periods: [u64; 2]) -> Recording {
     r
 }
 
-fn facts(recording: &Recording, options: Options) -> Facts {
+fn facts(recording: &Recording, options: CollapseOptions) -> Facts {
     let root = root_with_maps(&[(1, &[(CODE, "f")])]);
-    fold_bytes(&recording.bytes(), &Options { symfs: below(root.path()).symfs, ..options }).unwrap().1.facts
+    fold_bytes(&recording.bytes(), &CollapseOptions { symfs: below(root.path()).symfs, ..options })
+        .unwrap()
+        .1
+        .facts
 }
 
 #[test]
@@ -40,7 +43,7 @@ fn the_header_says_where_and_how_it_was_recorded() {
     for big_endian in [false, true] {
         for pipe in [false, true] {
             let style = Style { big_endian, pipe, ..PLAIN };
-            let facts = facts(&recording(style, [1001, 1001]), Options::default());
+            let facts = facts(&recording(style, [1001, 1001]), CollapseOptions::default());
             let text = |fact: &'static str| Some(fact.to_owned());
             assert_eq!(facts.producer, text("perf 6.1.192"));
             assert_eq!(facts.command, text("./app 'a b'"));
@@ -60,10 +63,11 @@ fn the_header_says_where_and_how_it_was_recorded() {
 
 #[test]
 fn periods_that_differ_are_no_period() {
-    assert_eq!(facts(&recording(PLAIN, [1001, 1002]), Options::default()).period, None);
-    let count = facts(&recording(PLAIN, [1001, 1001]), Options { count: true, ..Options::default() });
+    assert_eq!(facts(&recording(PLAIN, [1001, 1002]), CollapseOptions::default()).period, None);
+    let count =
+        facts(&recording(PLAIN, [1001, 1001]), CollapseOptions { count: true, ..CollapseOptions::default() });
     assert_eq!((count.period, count.unit.as_deref(), count.samples), (None, Some("samples"), Some(2)));
-    let all = Options { values: ValueSelection::All, ..Options::default() };
+    let all = CollapseOptions { values: ValueSelection::All, ..CollapseOptions::default() };
     let all = facts(&recording(PLAIN, [1, 1]), all);
     assert_eq!((all.period, all.rate, all.unit, all.samples), (None, None, None, Some(3)));
 }
@@ -75,7 +79,7 @@ fn a_recording_without_a_header_says_only_what_its_samples_say() {
         |time| Sample { pid: 1, tid: 1, time, period: 7, chain: vec![USER, CODE], ..Sample::default() };
     r.sample(&sample(10));
     r.sample(&sample(30));
-    let mut found = facts(&r, Options::default());
+    let mut found = facts(&r, CollapseOptions::default());
     found.warnings.clear();
     let mut expected = Facts::default();
     expected.unit = Some("ns".into());
@@ -87,7 +91,7 @@ fn a_recording_without_a_header_says_only_what_its_samples_say() {
     assert_eq!(found, expected);
     // The recorder may have been at work for longer.
     r.sample_times(5, 45);
-    assert_eq!(facts(&r, Options::default()).duration, Some(Duration::from_nanos(40)));
+    assert_eq!(facts(&r, CollapseOptions::default()).duration, Some(Duration::from_nanos(40)));
 }
 
 #[test]
@@ -96,7 +100,7 @@ fn notes_and_losses_are_warnings() {
     let chain = vec![USER, CODE, 0x1234];
     r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 3, chain, ..Sample::default() });
     r.lost(12);
-    let warnings = facts(&r, Options::default()).warnings.join("\n");
+    let warnings = facts(&r, CollapseOptions::default()).warnings.join("\n");
     assert!(warnings.contains("100% of the weight is in stacks with addresses of nothing"), "{warnings}");
     assert!(warnings.contains("12 events were lost"), "{warnings}");
 }
@@ -108,7 +112,7 @@ fn events_of_different_units_do_not_add_up() {
         let values = ValueSelection::Named(vec![b"page-faults".to_vec(), b"cpu-clock/freq=999/".to_vec()]);
         fold_bytes(
             &r.bytes(),
-            &Options { values, count, symfs: Some("nowhere".into()), ..Options::default() },
+            &CollapseOptions { values, count, symfs: Some("nowhere".into()), ..CollapseOptions::default() },
         )
     };
     let error = named(false).unwrap_err();

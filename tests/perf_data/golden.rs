@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fg_tools::collapse::Options;
+use fg_tools::collapse::CollapseOptions;
 
 use super::fold;
 
@@ -11,9 +11,9 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perf_data/golden").join(name)
 }
 
-fn folded(name: &str, options: Options) -> String {
+fn folded(name: &str, options: CollapseOptions) -> String {
     let path = golden(&format!("{name}.data.gz"));
-    fold(&path, &Options { symfs: Some(golden("root")), ..options })
+    fold(&path, &CollapseOptions { symfs: Some(golden("root")), ..options })
         .unwrap_or_else(|e| panic!("{name}: {e}"))
         .0
 }
@@ -25,20 +25,24 @@ fn expected(file: &str) -> String {
 #[test]
 fn inlined_functions_are_marked_when_asked_for() {
     for name in ["calc", "orders", "tree"] {
-        let text = folded(name, Options { inline: true, ..Options::default() });
+        let text = folded(name, CollapseOptions { inline: true, ..CollapseOptions::default() });
         assert_eq!(text, expected(&format!("{name}.folded")), "{name}");
     }
 }
 
 #[test]
 fn source_lines_are_appended_when_asked_for() {
-    let text = folded("calc", Options { srcline: true, no_inline: true, ..Options::default() });
+    let text =
+        folded("calc", CollapseOptions { srcline: true, no_inline: true, ..CollapseOptions::default() });
     assert_eq!(text, expected("calc.lines"));
 }
 
 #[test]
 fn without_inlined_functions_it_is_what_perf_says() {
-    assert_eq!(folded("orders", Options { no_inline: true, ..Options::default() }), expected("orders.perf"));
+    assert_eq!(
+        folded("orders", CollapseOptions { no_inline: true, ..CollapseOptions::default() }),
+        expected("orders.perf")
+    );
 }
 
 #[test]
@@ -46,7 +50,7 @@ fn stacks_are_followed_to_their_root() {
     for (name, root) in
         [("calc", "calc;_start;run;"), ("orders", "orders;_start;run;"), ("tree", "tree;[truncated];")]
     {
-        let text = folded(name, Options::default());
+        let text = folded(name, CollapseOptions::default());
         assert!(text.lines().all(|line| line.starts_with(root)), "{name}: {text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 use fg_tools::profile::{Label, Profile};
 use fg_tools::reading::ReadOptions;
 use fg_tools::{Source, Weight};
@@ -78,7 +78,7 @@ fn fields_of_tracepoints_agree_with_perf_script() {
     }
     let text = perf(&["script", "-i", "x.data"]).expect("perf was there").stdout;
     let labels = ["prev_comm", "prev_pid", "prev_state", "next_pid", "processor"];
-    let mut options = Options::default();
+    let mut options = CollapseOptions::default();
     options.values = ValueSelection::Named(vec![b"sched:sched_switch".to_vec()]);
     let options = ReadOptions::default().samples(true).collapse(options);
     let of = |source: Source, format: &str| {

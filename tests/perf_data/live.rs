@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use fg_tools::collapse::Options;
+use fg_tools::collapse::CollapseOptions;
 
 use super::fold;
 use super::installed::works;
@@ -161,9 +161,9 @@ fn compare(folder: &Path, program: &str, record: &[&str]) {
     assert!(output.status.success(), "{output:?}");
     let text = folder.join("perf.txt");
     std::fs::write(&text, output.stdout).expect("the folder can be written");
-    let (theirs, _) = fold(&text, &Options::default()).expect("perf's text collapses");
-    let (ours, report) =
-        fold(&data, &Options { no_inline: true, ..Options::default() }).expect("perf's recording collapses");
+    let (theirs, _) = fold(&text, &CollapseOptions::default()).expect("perf's text collapses");
+    let (ours, report) = fold(&data, &CollapseOptions { no_inline: true, ..CollapseOptions::default() })
+        .expect("perf's recording collapses");
     let (ours, theirs) = (weights(&ours), weights(&theirs));
     let total: u64 = theirs.values().sum();
     assert_eq!(ours.values().sum::<u64>(), total, "{program} {record:?}");

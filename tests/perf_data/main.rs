@@ -37,14 +37,14 @@ mod skip;
 
 use std::path::Path;
 
-use fg_tools::collapse::{Options, Report, ValueTotal, collapse};
+use fg_tools::collapse::{CollapseOptions, Report, ValueTotal, collapse};
 use fg_tools::folded::StackTable;
 use fg_tools::input::Source;
 
 use kit::Recording;
 
 /// The folded text of a file and the report; the message if it is an error.
-pub fn fold(path: &Path, options: &Options) -> Result<(String, Report), String> {
+pub fn fold(path: &Path, options: &CollapseOptions) -> Result<(String, Report), String> {
     let mut table = StackTable::default();
     let report = collapse(&[Source::new(path)], None, options, &mut table).map_err(|e| e.to_string())?;
     let mut out = Vec::new();
@@ -53,7 +53,7 @@ pub fn fold(path: &Path, options: &Options) -> Result<(String, Report), String> 
 }
 
 /// [`fold`] for bytes.
-pub fn fold_bytes(bytes: &[u8], options: &Options) -> Result<(String, Report), String> {
+pub fn fold_bytes(bytes: &[u8], options: &CollapseOptions) -> Result<(String, Report), String> {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     std::fs::write(file.path(), bytes).expect("a temporary file can be written");
     fold(file.path(), options)
@@ -76,9 +76,9 @@ pub fn root_with_maps(maps: &[(i32, &[(u64, &str)])]) -> tempfile::TempDir {
     root
 }
 
-/// Options that look for files below `root` only.
-pub fn below(root: &Path) -> Options {
-    Options { symfs: Some(root.to_owned()), ..Options::default() }
+/// CollapseOptions that look for files below `root` only.
+pub fn below(root: &Path) -> CollapseOptions {
+    CollapseOptions { symfs: Some(root.to_owned()), ..CollapseOptions::default() }
 }
 
 /// The folded text of a recording, without anything from this machine.

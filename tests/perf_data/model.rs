@@ -1,6 +1,6 @@
 //! Processes, threads and their memory as they change in time.
 
-use fg_tools::collapse::Options;
+use fg_tools::collapse::CollapseOptions;
 
 use super::kit::{Event, PLAIN, Recording, Sample};
 use super::{below, fold_bytes, folded, root_with_maps};
@@ -32,10 +32,10 @@ fn names_of_threads_change_and_are_inherited() {
     r.sample(&at(1, 77, 70, CODE));
     r.sample(&at(0, 0, 80, CODE));
     assert_eq!(folded(&r, root.path()), ":77;f 1\napp;f 3\nswapper;[unknown] 1\nworker_2:x;f 1\n");
-    let options = Options { tid: true, ..below(root.path()) };
+    let options = CollapseOptions { tid: true, ..below(root.path()) };
     let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
     assert!(text.contains("app-1/2;f 1\n") && text.contains("worker_2:x-1/2;f 1\n"), "{text}");
-    let options = Options { pid: true, ..below(root.path()) };
+    let options = CollapseOptions { pid: true, ..below(root.path()) };
     let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
     assert!(text.contains("app-1;f 3\n"), "{text}");
 }
@@ -69,7 +69,7 @@ fn a_library_lies_over_what_was_there_before() {
     }
     assert_eq!(folded(&r, root.path()), "app;[new.so] 1\napp;[old.so] 3\napp;[unknown] 1\n");
     // The remaining part of the old library keeps its offsets in the file.
-    let options = Options { addrs: true, ..below(root.path()) };
+    let options = CollapseOptions { addrs: true, ..below(root.path()) };
     let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
     assert!(text.contains("app;[old.so <2800>] 1\n"), "{text}");
 }
@@ -106,7 +106,7 @@ fn anonymous_memory_is_code_when_there_is_a_map_of_it() {
         r.sample(&at(1, 1, 10, CODE + n * 0x10_0000));
     }
     r.sample(&at(1, 1, 10, CODE + 0x800));
-    let options = Options { jit: true, ..below(root.path()) };
+    let options = CollapseOptions { jit: true, ..below(root.path()) };
     let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
     assert_eq!(
         text,

@@ -1,6 +1,6 @@
 //! Notes and details in the report.
 
-use fg_tools::collapse::{Options, collapse};
+use fg_tools::collapse::{CollapseOptions, collapse};
 use fg_tools::folded::StackTable;
 use fg_tools::{Source, Weight};
 
@@ -213,7 +213,7 @@ fn nothing_is_advised_that_was_already_done() {
     let chain = vec![USER, CODE];
     r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 3, chain, ..Sample::default() });
     for just_recorded in [false, true] {
-        let options = fg_tools::collapse::Options { just_recorded, ..Default::default() };
+        let options = fg_tools::collapse::CollapseOptions { just_recorded, ..Default::default() };
         let (_, report) = fold_bytes(&r.bytes(), &options).unwrap();
         let notes = report.notes.join("\n");
         assert!(notes.contains("which was not found"), "{notes}");
@@ -256,7 +256,7 @@ fn frame_pointers_are_said_to_leave_out_the_caller_of_a_leaf() {
         r.comm(1, 1, 0, b"app", false);
         r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
         r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 5, chain, ..Sample::default() });
-        let options = Options { just_recorded, ..below(root.path()) };
+        let options = CollapseOptions { just_recorded, ..below(root.path()) };
         let (_, report) = fold_bytes(&r.bytes(), &options).unwrap();
         let is_said = |lines: &[String]| lines.join("\n").contains("leave out the caller of a function that");
         (is_said(&report.notes), is_said(&report.details))

@@ -1,6 +1,6 @@
 //! Time off the processor, out of switches.
 
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 
 use super::kit::*;
 use super::{below, fold_bytes, folded, root_with_maps, total};
@@ -51,7 +51,7 @@ fn stacks_weigh_the_time_until_their_thread_is_back() {
     assert_eq!(folded(&r, root.path()), "app;f 1100\napp;g 7\n");
     let with = |names: &[&str]| {
         let values = ValueSelection::Named(names.iter().map(|name| name.as_bytes().to_vec()).collect());
-        fold_bytes(&r.bytes(), &Options { values, ..below(root.path()) }).unwrap()
+        fold_bytes(&r.bytes(), &CollapseOptions { values, ..below(root.path()) }).unwrap()
     };
     assert_eq!(with(&["blocked"]).0, "app;f 1100\n");
     assert_eq!(with(&["runnable"]).0, "app;g 7\n");
@@ -59,13 +59,13 @@ fn stacks_weigh_the_time_until_their_thread_is_back() {
     assert_eq!(text, "app;f 2\napp;g 1\ntwo;h 2\n");
     assert_eq!(total(&report, "offcpu").weight, 1107.into());
     assert_eq!(total(&report, "blocked").weight, 1100.into());
-    let all = Options { values: ValueSelection::All, ..below(root.path()) };
+    let all = CollapseOptions { values: ValueSelection::All, ..below(root.path()) };
     assert_eq!(
         fold_bytes(&r.bytes(), &all).unwrap().0,
         "blocked;app;f 1100\ncontext-switches;app;f 2\ncontext-switches;app;g 1\ncontext-switches;two;h 2\n\
          offcpu;app;f 1100\noffcpu;app;g 7\nrunnable;app;g 7\n"
     );
-    let count = Options { count: true, ..below(root.path()) };
+    let count = CollapseOptions { count: true, ..below(root.path()) };
     assert_eq!(fold_bytes(&r.bytes(), &count).unwrap().0, "app;f 2\napp;g 1\n");
 }
 
@@ -104,7 +104,7 @@ fn tracepoints_say_who_is_next() {
     switch(2, 270, 0x20, 1);
     switch(1, 280, 1, 0);
     let values = ValueSelection::Named(vec![b"offcpu".to_vec()]);
-    let (text, report) = fold_bytes(&r.bytes(), &Options { values, ..below(root.path()) }).unwrap();
+    let (text, report) = fold_bytes(&r.bytes(), &CollapseOptions { values, ..below(root.path()) }).unwrap();
     assert_eq!(text, "app;f 50\ntwo;h 60\n");
     assert!(
         report.notes.join("\n").contains("2 of 4 times a thread left its processor"),
@@ -168,12 +168,12 @@ fn a_wait_that_is_sampled_stands_for_others_of_its_length() {
     let said = report.details.join("\n");
     assert!(said.contains("108 waits have no stack of their own"), "{said}");
     assert!(said.contains("0.010 s of it, of which no such wait was sampled, are [lost]"), "{said}");
-    let count = Options { count: true, ..below(root.path()) };
+    let count = CollapseOptions { count: true, ..below(root.path()) };
     assert_eq!(
         fold_bytes(&r.bytes(), &count).unwrap().0,
         "app;[lost] 1\napp;f 101\napp;g 10\ntwo;[lost] 10\ntwo;h 1\n"
     );
-    let least = Options { min_wait: std::time::Duration::from_nanos(1_000), ..below(root.path()) };
+    let least = CollapseOptions { min_wait: std::time::Duration::from_nanos(1_000), ..below(root.path()) };
     let (text, report) = fold_bytes(&r.bytes(), &least).unwrap();
     assert_eq!(text, "app;g 50000\ntwo;[lost] 10000000\n");
     assert!(report.details.join("\n").contains("103 waits shorter than"), "{:?}", report.details);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 
 use super::kit::*;
 use super::{below, fold, fold_bytes, folded, root_with_maps, total};
@@ -48,7 +48,7 @@ fn every_shape_of_file_says_the_same() {
             for compressed in [false, true] {
                 let bytes = usual(Style { big_endian, pipe, compressed }).bytes();
                 for threads in [1, 2, 5] {
-                    let options = Options { threads, ..below(root.path()) };
+                    let options = CollapseOptions { threads, ..below(root.path()) };
                     let (text, _) = fold_bytes(&bytes, &options)
                         .unwrap_or_else(|e| panic!("big {big_endian} pipe {pipe} zstd {compressed}: {e}"));
                     assert_eq!(text, expected, "big {big_endian} pipe {pipe} zstd {compressed} {threads}");
@@ -120,7 +120,7 @@ fn a_folder_is_one_recording_in_the_order_of_time() {
     let error = fold(folder.path(), &below(root.path())).unwrap_err();
     assert!(error.contains("data.1: byte ") && error.contains("a whole record"), "{error}");
     // A folder of something else is no recording.
-    let error = fold(root.path(), &Options::default()).unwrap_err();
+    let error = fold(root.path(), &CollapseOptions::default()).unwrap_err();
     assert!(error.contains("it is a directory"), "{error}");
 }
 
@@ -142,12 +142,12 @@ fn a_leader_s_samples_count_for_its_whole_group() {
         let chain = vec![USER, CODE + at];
         r.sample(&Sample { pid: 1, tid: 1, time, period: 1, counters, chain, ..Sample::default() });
     }
-    let options = Options { values: ValueSelection::All, ..below(root.path()) };
+    let options = CollapseOptions { values: ValueSelection::All, ..below(root.path()) };
     let (text, report) = fold_bytes(&r.bytes(), &options).unwrap();
     assert_eq!(text, "cpu-clock;app;a 150\ncpu-clock;app;b 150\npage-faults;app;a 9\n");
     let faults = total(&report, "page-faults");
     assert_eq!((faults.samples, faults.weight.to_string()), (2, "9".to_owned()), "those that moved on");
-    let (text, _) = fold_bytes(&r.bytes(), &Options { count: true, ..options }).unwrap();
+    let (text, _) = fold_bytes(&r.bytes(), &CollapseOptions { count: true, ..options }).unwrap();
     assert_eq!(text, "cpu-clock;app;a 2\ncpu-clock;app;b 1\npage-faults;app;a 2\n");
 }
 
@@ -169,7 +169,7 @@ fn kernel_and_user_parts_of_a_chain_are_told_apart() {
     let chain = vec![-2048i64 as u64, CODE, USER, CODE];
     r.sample(&Sample { pid: 1, tid: 1, time: 11, period: 1, chain, ..Sample::default() });
     r.sample(&Sample { pid: 1, tid: 1, time: 12, period: 2, ..Sample::default() });
-    let options = Options { kernel: true, addrs: true, ..below(root.path()) };
+    let options = CollapseOptions { kernel: true, addrs: true, ..below(root.path()) };
     let (text, report) = fold_bytes(&r.bytes(), &options).unwrap();
     assert_eq!(
         text,
@@ -198,7 +198,7 @@ fn code_that_the_kernel_has_made_is_named_by_the_recording() {
         let chain = vec![KERNEL, address];
         r.sample(&Sample { pid: 1, tid: 1, time, period: 3, mode: 1, chain, ..Sample::default() });
     }
-    let (text, _) = fold_bytes(&r.bytes(), &Options { kernel: true, ..below(root.path()) }).unwrap();
+    let (text, _) = fold_bytes(&r.bytes(), &CollapseOptions { kernel: true, ..below(root.path()) }).unwrap();
     let named = "app;bpf_prog_6deef7357e7b4530_on_switch_[k] 3";
     assert_eq!(text, format!("app;[[kernel.kallsyms]]_[k] 3\n{named}\n"));
 }
@@ -220,7 +220,7 @@ fn without_call_graphs_the_place_is_the_stack() {
     for event in 0..2 {
         r.sample(&Sample { event, pid: 1, tid: 1, time: 9, ip: CODE, period: 5, ..Sample::default() });
     }
-    let options = Options { values: ValueSelection::All, ..below(root.path()) };
+    let options = CollapseOptions { values: ValueSelection::All, ..below(root.path()) };
     // A tracepoint has no column for the period in perf's text, and no place.
     let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
     assert_eq!(text, "cpu-clock;app;a 5\nsched:sched_switch;app 1\n");
@@ -256,7 +256,7 @@ fn events_are_chosen_as_in_perf_s_text() {
         let chain = vec![USER, CODE + event as u64 * 0x100];
         r.sample(&Sample { event, pid: 1, tid: 1, time, period: 100, chain, ..Sample::default() });
     }
-    let with = |values| Options { values, ..below(root.path()) };
+    let with = |values| CollapseOptions { values, ..below(root.path()) };
     let (text, report) = fold_bytes(&r.bytes(), &with(ValueSelection::Default)).unwrap();
     assert_eq!(text, "app;a 4\n", "the recording's first event, though another was sampled first");
     let left_out = total(&report, "cycles:u");
@@ -272,7 +272,7 @@ fn events_are_chosen_as_in_perf_s_text() {
     }
     let (text, _) = fold_bytes(&r.bytes(), &with(ValueSelection::All)).unwrap();
     assert_eq!(text, "cycles:u;app;b 200\npage-faults;app;a 4\n");
-    let options = Options { count: true, ..with(ValueSelection::All) };
+    let options = CollapseOptions { count: true, ..with(ValueSelection::All) };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "cycles:u;app;b 2\npage-faults;app;a 1\n");
 }
 
@@ -284,9 +284,9 @@ fn skip_after_drops_callers() {
     r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
     let chain = vec![USER, CODE, CODE + 0x101, CODE + 0x201];
     r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 7, chain, ..Sample::default() });
-    let options = Options { skip_after: vec![b"b".to_vec()], ..below(root.path()) };
+    let options = CollapseOptions { skip_after: vec![b"b".to_vec()], ..below(root.path()) };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "b;a 7\n");
-    let options = Options { values: ValueSelection::All, ..options };
+    let options = CollapseOptions { values: ValueSelection::All, ..options };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "cpu-clock;b;a 7\n");
 }
 
@@ -299,6 +299,6 @@ fn threads_can_be_left_out() {
     for chain in [vec![USER, CODE], vec![]] {
         r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 7, chain, ..Sample::default() });
     }
-    let options = Options { threads_as_frames: Some(false), ..below(root.path()) };
+    let options = CollapseOptions { threads_as_frames: Some(false), ..below(root.path()) };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "a 7\n");
 }

@@ -1,7 +1,7 @@
 //! Single samples with time and thread, and the places of frames.
 
 use fg_tools::Profile;
-use fg_tools::collapse::Options;
+use fg_tools::collapse::CollapseOptions;
 use fg_tools::input::Source;
 use fg_tools::profile::{Kind, Place};
 use fg_tools::reading::ReadOptions;
@@ -12,7 +12,7 @@ use super::{below, root_with_maps};
 const CODE: u64 = 0x7000_0000;
 const KERNEL_CODE: u64 = 0xffff_ffff_8100_0000;
 
-fn read(bytes: Vec<u8>, options: Options) -> Profile {
+fn read(bytes: Vec<u8>, options: CollapseOptions) -> Profile {
     let options = ReadOptions::default().collapse(options).samples(true);
     Profile::read(&[Source::bytes(bytes)], &options).expect("it is a recording")
 }
@@ -29,7 +29,7 @@ fn every_sample_has_its_time_and_its_thread() {
         r.sample(&Sample { pid: 7, tid, time: 100 + n, period: 5, chain, ..Sample::default() });
     }
     for threads in [1, 3] {
-        let profile = read(r.bytes(), Options { threads, ..below(root.path()) });
+        let profile = read(r.bytes(), CollapseOptions { threads, ..below(root.path()) });
         assert_eq!(profile.samples().len(), 1000);
         for (n, sample) in (0..).zip(profile.samples().iter()) {
             assert_eq!(
@@ -71,8 +71,8 @@ fn frames_have_modules_kinds_and_lines() {
 #[test]
 fn places_come_from_debug_information() {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perf_data/golden");
-    let options =
-        ReadOptions::default().collapse(Options { symfs: Some(golden.join("root")), ..Options::default() });
+    let options = ReadOptions::default()
+        .collapse(CollapseOptions { symfs: Some(golden.join("root")), ..CollapseOptions::default() });
     let profile = Profile::read(&[Source::new(golden.join("calc.data.gz"))], &options).unwrap();
     let lines = std::fs::read_to_string(golden.join("calc.lines")).unwrap();
     let located: Vec<_> = profile.places().iter().filter(|(_, place)| place.line > 0).collect();

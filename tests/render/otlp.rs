@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fg_tools::collapse::{Options, ValueSelection};
+use fg_tools::collapse::{CollapseOptions, ValueSelection};
 use fg_tools::reading::{ExchangeParts, ReadOptions};
 use fg_tools::render::Settings;
 use fg_tools::{Profile, Source};
@@ -43,7 +43,7 @@ fn written(profile: &Profile, format: &str) -> Vec<u8> {
 
 /// The total of one value, where a profile shows it.
 fn total(source: Source, value: &str) -> String {
-    let mut collapse = Options::default();
+    let mut collapse = CollapseOptions::default();
     collapse.values = ValueSelection::Named(vec![value.as_bytes().to_vec()]);
     let profile = Profile::read(&[source], &ReadOptions::default().collapse(collapse));
     profile.unwrap_or_else(|error| panic!("{value}: {error}")).total().unwrap().value.to_string()

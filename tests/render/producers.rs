@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use fg_tools::folded::Kind;
-use fg_tools::render::Group;
-use fg_tools::render::colour::Palette;
+use fg_tools::render::RowKind;
+use fg_tools::render::colour::ColourScheme;
 use fg_tools::render::{FORMATS, Format, MinWidth, Settings, SvgOptions, Target, write};
 use fg_tools::{Profile, Source};
 
@@ -181,7 +181,7 @@ const MODULES: [(&str, u64); 4] = [
 fn modules_are_those_of_perf_report() {
     let profile = Profile::from_path(find("fixtures/perf-script/cpp-fp/input.txt.gz")).unwrap();
     let mut table = Vec::new();
-    profile.render("tsv", &Settings::default().by(Group::Module), &mut table).unwrap();
+    profile.render("tsv", &Settings::default().by(RowKind::Module), &mut table).unwrap();
     let table = String::from_utf8(table).unwrap();
     let mut rows: Vec<(&str, u64)> = table
         .lines()
@@ -200,7 +200,7 @@ fn modules_are_those_of_perf_report() {
 fn kernel_frames_have_the_kernel_s_colour() {
     let profile = Profile::from_path(find("fixtures/perf-script/cpp-fp/input.txt.gz")).unwrap();
     let mut svg = Vec::new();
-    let palette = Palette::by_name("java").unwrap();
+    let palette = ColourScheme::by_name("java").unwrap();
     profile.svg(&SvgOptions::default().palette(palette), &mut svg).unwrap();
     let picture = Picture::parse(std::str::from_utf8(&svg).unwrap());
     let mut kernel_frames = 0;

@@ -12,7 +12,7 @@ use clap::Args;
 use super::{Collapse, size};
 use crate::cli::render::write_files;
 use crate::cli::{Exit, Tool, progress, say};
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::error::{Error, ErrorKind, Position, some_of};
 use crate::input::Source;
 use crate::profile::{Label, header};
@@ -200,7 +200,7 @@ impl Collapse {
         reading = reading.time_frames(!samples);
         reading.format.clone_from(&self.input_format);
         let progress = reading.collapse.progress.take();
-        let options = Options { threads: 0, ..reading.collapse.clone() };
+        let options = CollapseOptions { threads: 0, ..reading.collapse.clone() };
         let cache = self.folder.cache.as_deref().map(|folder| {
             let options =
                 format!("{:?} {options:?} {recorded:?} {:?}", self.input_format, self.labels.weight_by);

@@ -118,7 +118,7 @@ pub struct Collapse {
     #[command(flatten)]
     pub folder: FolderArgs,
 
-    /// Options of reading; last, as their heading holds for everything that follows.
+    /// CollapseOptions of reading; last, as their heading holds for everything that follows.
     #[command(flatten)]
     pub options: ReadingArgs,
 }
@@ -280,14 +280,14 @@ impl Collapse {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
 
     #[test]
     fn default_options_are_the_library_s() {
         let args = Collapse::parse_from(["fg-collapse"]);
         assert_eq!(
-            Options::from(args.options),
-            Options { limits: crate::Limits::NONE, ..Options::default() }
+            CollapseOptions::from(args.options),
+            CollapseOptions { limits: crate::Limits::NONE, ..CollapseOptions::default() }
         );
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, ReportOptions, Sort};
+use crate::diff::{GROUPS, Gate, Normalize, ReportFormat, ReportOptions, RowKind, Sort};
 use crate::input::Source;
 use crate::render::compare::Comparison;
 use crate::weight::Weight;
@@ -230,9 +230,9 @@ impl FormArgs {
         self.by.clone().filter(|by| GROUPS.iter().all(|(name, _)| name != by))
     }
 
-    pub(super) fn group(&self) -> Group {
+    pub(super) fn group(&self) -> RowKind {
         let by = self.by.as_deref();
-        GROUPS.iter().find(|(name, _)| Some(*name) == by).map_or(Group::default(), |(_, group)| *group)
+        GROUPS.iter().find(|(name, _)| Some(*name) == by).map_or(RowKind::default(), |(_, group)| *group)
     }
 }
 

@@ -461,15 +461,15 @@ fn finish(out: io::BufWriter<Output>) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
 
     #[test]
     fn default_options_are_the_library_s() {
         let args = Diff::parse_from(["fg-diff", "a", "b"]);
         assert_eq!(args.options(), ReportOptions::default());
         assert_eq!(
-            Options::from(args.reading),
-            Options { limits: crate::Limits::NONE, ..Options::default() }
+            CollapseOptions::from(args.reading),
+            CollapseOptions { limits: crate::Limits::NONE, ..CollapseOptions::default() }
         );
     }
 

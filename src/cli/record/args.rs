@@ -17,7 +17,7 @@ use super::values::{Processors, bundle_size, count, delay, duration, hertz, proc
 use super::with::WithArgs;
 use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::progress;
-use crate::collapse::{Options, ValueSelection};
+use crate::collapse::{CollapseOptions, ValueSelection};
 use crate::limits::Limits;
 use crate::record::request::{CallGraph, Control, Delay, Invocation, Pauses, Rate, Request, Target, Time};
 use crate::record::sys::processes;
@@ -257,8 +257,8 @@ impl SamplingArgs {
     }
 
     /// The options for collapsing the recording.
-    pub(super) fn options(&self) -> Options {
-        Options {
+    pub(super) fn options(&self) -> CollapseOptions {
+        CollapseOptions {
             pid: self.per_process,
             tid: self.per_thread,
             no_inline: self.no_inline,
@@ -272,7 +272,7 @@ impl SamplingArgs {
             },
             skip_after: self.skip_after.iter().map(|name| name.clone().into_bytes()).collect(),
             limits: Limits::NONE,
-            ..Options::default()
+            ..CollapseOptions::default()
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::output::Output;
 use crate::cli::{Tool, say};
 use crate::collapse::formats::perf_data::{CodeFiles, code_files};
-use crate::collapse::{Options, Report};
+use crate::collapse::{CollapseOptions, Report};
 use crate::error::{Error, Position, some_of};
 use crate::input::Source;
 use crate::limits::Limits;
@@ -139,11 +139,11 @@ impl Bundle {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         check_name(&self.output)?;
         let recording = self.open()?;
-        let options = Options {
+        let options = CollapseOptions {
             symfs: self.symfs.clone(),
             debuginfod: self.debuginfod.debuginfod.clone(),
             limits: Limits::NONE,
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         let mut out = Output::new(Some(&self.output))?;
         out.keep_private()?;

@@ -51,11 +51,11 @@ fn sampler() -> anyhow::Result<(String, bool)> {
 /// The table of the built-in sampler, which is not here.
 #[cfg(not(target_os = "linux"))]
 fn sampler() -> anyhow::Result<(String, bool)> {
-    use crate::record::check::Verdict;
+    use crate::record::check::Ability;
 
     let mut text = heading(false);
     let found = "the built-in sampler needs Linux; use --with".to_owned();
-    write_row(&Row { verdict: Verdict::Not, what: "samples", found }, &mut text);
+    write_row(&Row { verdict: Ability::Not, what: "samples", found }, &mut text);
     Ok((text, false))
 }
 
@@ -103,14 +103,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::check::Verdict;
+    use crate::record::check::Ability;
 
     #[test]
     fn lines_break_between_words_but_not_in_commands() {
         let found = "kernel frames left out (kernel.perf_event_paranoid is 2); \
                      `sudo sysctl kernel.perf_event_paranoid=1` includes them";
         let mut text = String::new();
-        let row = Row { verdict: Verdict::Not, what: "kernel frames", found: found.to_owned() };
+        let row = Row { verdict: Ability::Not, what: "kernel frames", found: found.to_owned() };
         write_row(&row, &mut text);
         let expected = "\
 no    kernel frames     kernel frames left out (kernel.perf_event_paranoid is

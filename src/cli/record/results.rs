@@ -12,7 +12,7 @@ use crate::cli::render::{ExplicitOptions, PictureArgs, write_files};
 #[cfg(feature = "tui")]
 use crate::cli::render::{OutputArgs, TerminalArgs, show};
 use crate::cli::{Tool, browser};
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::error::{Error, ErrorKind};
 use crate::profile::{Facts, Profile};
 use crate::reading::{Opened, ReadOptions};
@@ -113,7 +113,7 @@ impl ResultArgs {
     }
 
     /// The options for reading a recording that is collapsed with `options`.
-    pub(super) fn reading(&self, options: Options, profile: Use) -> ReadOptions {
+    pub(super) fn reading(&self, options: CollapseOptions, profile: Use) -> ReadOptions {
         let destinations = self.destinations().unwrap_or_default();
         let formats = destinations.iter().map(|(_, format)| *format);
         let samples = self.picture.needs_samples(formats) || profile == Use::Compare;

@@ -9,7 +9,7 @@ use super::values::{
     Stroke, alpha, background, colour, factor, font_size, font_width, formats, min_width, palettes, points,
     rows, scale, schemes, seed, sorts, stroke, weight, widths,
 };
-use crate::render::colour::{Background, Palette, Rgb, Scheme};
+use crate::render::colour::{Background, ColourScheme, Rgb, Scheme};
 use crate::render::compare::Widths;
 use crate::render::settings::Sort;
 use crate::render::{Encoding, MinWidth};
@@ -182,7 +182,7 @@ pub struct ChangeArgs {
 pub struct ColourArgs {
     /// The palette (default: hot)
     #[arg(short_alias = 'c', long, aliases = ["color", "colour", "colours", "palette"], value_name = "PALETTE", value_parser = palettes())]
-    pub colors: Option<Palette>,
+    pub colors: Option<ColourScheme>,
     /// Background: yellow, blue, green, grey or #rrggbb (default: what suits the palette)
     #[arg(long, hide = true, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]
     pub bgcolors: Option<Background>,

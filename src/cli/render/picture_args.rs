@@ -17,7 +17,7 @@ use crate::reading::Opened;
 use crate::render::attributes::NameAttributes;
 use crate::render::colour::{Colours, PaletteMap};
 use crate::render::rewrite::StackRewrite;
-use crate::render::{Canvas, Cut, Format, Options, Settings, Target, Written, write};
+use crate::render::{Canvas, Cut, Format, RenderOptions, Settings, Target, Written, write};
 use crate::weight::Weight;
 
 /// The file in which `--cp` keeps colours: in the current folder, as other tools do.
@@ -94,11 +94,11 @@ impl PictureArgs {
         !(self.source.no_source || self.text.private)
     }
 
-    fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Options> {
-        let defaults = Options::default();
+    fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<RenderOptions> {
+        let defaults = RenderOptions::default();
         let canvas = defaults.canvas;
         let PictureArgs { stacks, text, size, colour, .. } = self;
-        Ok(Options {
+        Ok(RenderOptions {
             title: text.title.clone(),
             subtitle: text.subtitle.clone(),
             notes: text.notes.clone(),

@@ -7,7 +7,7 @@ use crate::render::Settings;
 use crate::render::colour::Colours;
 use crate::render::compare::Comparison;
 use crate::render::settings::{Table, Tree};
-use crate::tally::Group;
+use crate::tally::RowKind;
 
 impl Render {
     /// The name of the file that is read, and the number of others; none of standard input.
@@ -46,8 +46,8 @@ impl Render {
             comparison: self.comparison(),
             table: Table {
                 by: match &self.table.by {
-                    Some(Rows::Group(group)) => *group,
-                    _ => Group::default(),
+                    Some(Rows::RowKind(group)) => *group,
+                    _ => RowKind::default(),
                 },
                 label: self.rows_by_label().map(|label| label.key().to_owned()),
                 sort: self.table.sort,

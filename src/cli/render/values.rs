@@ -3,11 +3,11 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::profile::Label;
-use crate::render::colour::{Background, PALETTES, Palette, Rgb, SCHEMES, Scheme};
+use crate::render::colour::{Background, ColourScheme, PALETTES, Rgb, SCHEMES, Scheme};
 use crate::render::compare::{WIDTHS, Widths};
 use crate::render::settings::{SORTS, Sort};
 use crate::render::{FORMATS, MinWidth};
-use crate::tally::{GROUPS, Group};
+use crate::tally::{GROUPS, RowKind};
 use crate::weight::Weight;
 
 /// An outline, or none.
@@ -66,9 +66,9 @@ pub(super) fn background(text: &str) -> Result<Background, String> {
     known.ok_or_else(|| "expected yellow, blue, green, grey or a colour such as #1060c0".to_owned())
 }
 
-pub(super) fn palettes() -> impl TypedValueParser<Value = Palette> {
+pub(super) fn palettes() -> impl TypedValueParser<Value = ColourScheme> {
     let names = PALETTES.iter().map(|(name, about, _)| PossibleValue::new(*name).help(*about));
-    PossibleValuesParser::new(names).map(|name| Palette::by_name(&name).expect("only names of the list"))
+    PossibleValuesParser::new(names).map(|name| ColourScheme::by_name(&name).expect("only names of the list"))
 }
 
 pub(super) fn widths() -> impl TypedValueParser<Value = Widths> {
@@ -100,14 +100,14 @@ pub(super) fn formats() -> PossibleValuesParser {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// Functions, modules, threads or stacks.
-    Group(Group),
+    RowKind(RowKind),
     /// The values of a label.
     Label(Label),
 }
 
 pub(super) fn rows(text: &str) -> Result<Rows, String> {
     match GROUPS.iter().find(|(name, _)| *name == text) {
-        Some((_, group)) => Ok(Rows::Group(*group)),
+        Some((_, group)) => Ok(Rows::RowKind(*group)),
         None => Label::parse(text).map(Rows::Label).map_err(|error| error.to_string()),
     }
 }

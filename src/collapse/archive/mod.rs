@@ -14,7 +14,7 @@ use self::programs::Programs;
 use crate::collapse::formats::very_sleepy;
 use crate::collapse::kit::archive::{Members, is_packed};
 use crate::collapse::{
-    Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict, collapse_input,
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, collapse_input,
 };
 use crate::error::{Error, ErrorKind, Position, Result, some_of};
 use crate::input::{Input, known_folder};
@@ -46,8 +46,8 @@ impl Collapser for Archive {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(is_archive(head))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(is_archive(head))
     }
 
     fn collapse(
@@ -173,7 +173,7 @@ impl Recordings<'_> {
             let own;
             let options = match self.programs.symfs() {
                 Some(symfs) => {
-                    own = Options { symfs: Some(symfs.to_owned()), ..self.reading.options.clone() };
+                    own = CollapseOptions { symfs: Some(symfs.to_owned()), ..self.reading.options.clone() };
                     &own
                 }
                 None => self.reading.options,
@@ -214,8 +214,8 @@ mod tests {
         ];
         let zipped = zip_of(files);
         for archive in [tar(files), zipped] {
-            assert_eq!(Archive.detect(&archive), Verdict::Magic);
-            let (out, report) = collapse_bytes(&Archive, &archive, &Options::default()).unwrap();
+            assert_eq!(Archive.detect(&archive), Certainty::Magic);
+            let (out, report) = collapse_bytes(&Archive, &archive, &CollapseOptions::default()).unwrap();
             assert_eq!(out, "main;f 1\nmain;h 4\n");
             assert_eq!(report.notes, ["1 file in the archive is no recording: README"]);
         }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn an_archive_without_recordings_says_why() {
         let error = |files: &[(&str, &[u8])]| {
-            collapse_bytes(&Archive, tar(files), &Options::default()).unwrap_err().to_string()
+            collapse_bytes(&Archive, tar(files), &CollapseOptions::default()).unwrap_err().to_string()
         };
         let memray = error(&[("README", b"hello there\n"), ("x.bin", b"memray\0\0\0\0")]);
         assert!(memray.contains("test/x.bin") && memray.contains("memray"), "{memray}");
@@ -239,7 +239,7 @@ mod tests {
         for _ in 0..DEEPEST {
             nested = tar(&[("x\n.tar", &nested)]);
         }
-        let error = collapse_bytes(&Archive, &nested, &Options::default()).unwrap_err().to_string();
+        let error = collapse_bytes(&Archive, &nested, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("at most 4 archives") && !error.contains('\n'), "{error}");
     }
 
@@ -249,8 +249,9 @@ mod tests {
         let input = Input::new("test", Box::new(io::Cursor::new(archive))).unwrap();
         let mut table = crate::folded::StackTable::default();
         let folded = crate::collapse::registry::by_name("folded").unwrap();
-        collapse_input(input, Some(folded), &Reading::alone(&Options::default()), &mut table).unwrap();
+        collapse_input(input, Some(folded), &Reading::alone(&CollapseOptions::default()), &mut table)
+            .unwrap();
         assert_eq!(table.len(), 1);
-        assert_eq!(fold(&Archive, tar(&[("a", b"a;b 2\n")]), &Options::default()), "a;b 2\n");
+        assert_eq!(fold(&Archive, tar(&[("a", b"a;b 2\n")]), &CollapseOptions::default()), "a;b 2\n");
     }
 }

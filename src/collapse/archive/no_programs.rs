@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Options;
+use super::CollapseOptions;
 use crate::error::Result;
 use crate::input::Input;
 
@@ -23,7 +23,7 @@ impl Programs {
 
     pub fn begin_recording(&mut self) {}
 
-    pub fn take(&mut self, _: &str, input: Input, _: &Options) -> Result<Option<Input>> {
+    pub fn take(&mut self, _: &str, input: Input, _: &CollapseOptions) -> Result<Option<Input>> {
         Ok(Some(input))
     }
 

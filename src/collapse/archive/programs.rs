@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::Options;
+use super::CollapseOptions;
 use super::unpacked::Unpacked;
 use crate::error::{Error, Position, Result, some_of};
 use crate::input::{Input, StoredBytes};
@@ -62,7 +62,7 @@ impl Programs {
     ///
     /// # Errors
     /// A damaged archive, and errors of the system.
-    pub fn take(&mut self, member: &str, input: Input, options: &Options) -> Result<Option<Input>> {
+    pub fn take(&mut self, member: &str, input: Input, options: &CollapseOptions) -> Result<Option<Input>> {
         let cached = cached_place(member);
         self.is_bundle |= cached.is_some() || member.split('/').any(|part| part == CACHE);
         let place = match cached {
@@ -159,14 +159,14 @@ mod tests {
 
     const PLACE: &str = ".build-id/8a/2f00112233445566778899aabbccddeeff0011/elf";
 
-    fn taken(programs: &mut Programs, member: &str, content: &[u8], options: &Options) -> bool {
+    fn taken(programs: &mut Programs, member: &str, content: &[u8], options: &CollapseOptions) -> bool {
         let input = Input::new(member, Box::new(io::Cursor::new(content.to_vec()))).unwrap();
         programs.take(member, input, options).unwrap().is_none()
     }
 
     #[test]
     fn files_of_a_bundle_are_unpacked_and_stay_in_their_folder() {
-        let (mut programs, options) = (Programs::default(), Options::default());
+        let (mut programs, options) = (Programs::default(), CollapseOptions::default());
         assert!(!taken(&mut programs, "app", b"\x7fELF", &options), "it is no bundle yet");
         assert!(!taken(&mut programs, "tmp/perf-7.map", b"1 2 f", &options));
         assert!(programs.is_empty() && programs.symfs().is_none());
@@ -204,7 +204,7 @@ mod tests {
         programs.count(&archive);
         let mut members = crate::collapse::kit::archive::Members::new(archive);
         let (member, input) = members.next().unwrap().unwrap();
-        assert!(programs.take(&member, input, &Options::default()).unwrap().is_none());
+        assert!(programs.take(&member, input, &CollapseOptions::default()).unwrap().is_none());
         assert!(ANY + RATIO * (packed.len() as u64) < 2 * ANY, "{}", packed.len());
         assert!(programs.bytes == 0 && !programs.symfs().unwrap().join(PLACE).exists());
         assert!(programs.notes()[0].contains("than 32 times the archive"), "{:?}", programs.notes());
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_not_used_is_told() {
-        let (mut programs, options) = (Programs::default(), Options::default());
+        let (mut programs, options) = (Programs::default(), CollapseOptions::default());
         programs.bytes = ANY - 4;
         assert!(taken(&mut programs, PLACE, b"12345", &options));
         assert!(!programs.symfs().unwrap().join(PLACE).exists(), "one byte too many");
@@ -222,9 +222,9 @@ mod tests {
         assert!(programs.notes()[0].contains("name nothing (1)"), "{:?}", programs.notes());
         // The user's folder goes before.
         let (mut programs, options) =
-            (Programs::default(), Options { symfs: Some("/".into()), ..Options::default() });
+            (Programs::default(), CollapseOptions { symfs: Some("/".into()), ..CollapseOptions::default() });
         assert!(taken(&mut programs, PLACE, b"1", &options) && programs.symfs().is_none());
-        let error = collapse_bytes(&Archive, tar(&[(PLACE, b"1")]), &Options::default()).unwrap_err();
+        let error = collapse_bytes(&Archive, tar(&[(PLACE, b"1")]), &CollapseOptions::default()).unwrap_err();
         assert!(error.to_string().contains("name their folder with --symfs"), "{error}");
     }
 }

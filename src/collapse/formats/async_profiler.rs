@@ -21,7 +21,7 @@ use crate::collapse::kit::leaf_first::LeafFirst;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::{Error, Result};
 use crate::input::{Input, lines};
 use crate::number;
@@ -45,10 +45,10 @@ impl Collapser for AsyncProfiler {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         // Its launcher says before it what it does.
         let found = lines(head).take(20).any(|line| line.trim_ascii_end() == HEADING);
-        if found { Verdict::Yes } else { Verdict::No }
+        if found { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -176,7 +176,7 @@ fn frame(line: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn stacks_weigh_what_stands_above_them() {
-        assert_eq!(AsyncProfiler.detect(TEXT.as_bytes()), Verdict::Yes);
-        let (folded, report) = collapse_bytes(&AsyncProfiler, TEXT, &Options::default()).unwrap();
+        assert_eq!(AsyncProfiler.detect(TEXT.as_bytes()), Certainty::Yes);
+        let (folded, report) = collapse_bytes(&AsyncProfiler, TEXT, &CollapseOptions::default()).unwrap();
         assert_eq!(folded, "main 50\nmain;a:b 700\n");
         assert_eq!(
             (report.unit(), report.not_understood.count),
@@ -197,28 +197,30 @@ mod tests {
             report.not_understood
         );
         assert!(report.notes.iter().any(|doubt| doubt.starts_with("5 of 20 samples have no stack")));
-        let samples =
-            Options { values: ValueSelection::Named(vec![b"samples".to_vec()]), ..Options::default() };
+        let samples = CollapseOptions {
+            values: ValueSelection::Named(vec![b"samples".to_vec()]),
+            ..CollapseOptions::default()
+        };
         assert_eq!(fold(&AsyncProfiler, TEXT, &samples), "main 1\nmain;a:b 14\n");
         let calls = TEXT.replace(" ns (", " calls (").replace(": 20\n", ":         15\n");
-        let (_, report) = collapse_bytes(&AsyncProfiler, &calls, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&AsyncProfiler, &calls, &CollapseOptions::default()).unwrap();
         assert_eq!((report.unit(), report.notes.len()), (Some("calls"), 0));
-        let error =
-            collapse_bytes(&AsyncProfiler, format!("{TEXT}{calls}"), &Options::default()).unwrap_err();
+        let error = collapse_bytes(&AsyncProfiler, format!("{TEXT}{calls}"), &CollapseOptions::default())
+            .unwrap_err();
         assert!(error.to_string().contains("expected ns, as in the report before"), "{error}");
     }
 
     #[test]
     fn a_stack_that_is_cut_is_counted() {
         let cut = &TEXT[..TEXT.find("  [ 1]").unwrap()];
-        let (folded, report) = collapse_bytes(&AsyncProfiler, cut, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&AsyncProfiler, cut, &CollapseOptions::default()).unwrap();
         assert_eq!(folded, "a:b 700\n");
         assert!(report.not_understood.ends_within_record.is_some());
         let elided = TEXT.replace("  [ 1] main\n", "...\n");
-        let (_, report) = collapse_bytes(&AsyncProfiler, elided, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&AsyncProfiler, elided, &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
         for other in ["", "--- 700 ns (70.00%), 14 samples\n", "--- Execution\n"] {
-            assert_eq!(AsyncProfiler.detect(other.as_bytes()), Verdict::No, "{other}");
+            assert_eq!(AsyncProfiler.detect(other.as_bytes()), Certainty::No, "{other}");
         }
     }
 }

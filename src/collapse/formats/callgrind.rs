@@ -24,7 +24,9 @@ use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::text::{Text, split_digits};
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value,
+};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::{Input, lines};
@@ -54,9 +56,9 @@ impl Collapser for Callgrind {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         if head.starts_with(b"# callgrind format") {
-            return Verdict::Yes;
+            return Certainty::Yes;
         }
         let mut lines = lines(head).take(40);
         // Files of pyprof2calltree begin with `events:`.
@@ -67,7 +69,7 @@ impl Collapser for Callgrind {
         let body = lines.any(|line| line.starts_with(b"fl=") || line.starts_with(b"fn="));
         // ruby-prof's header is the events alone.
         let calls = || head.starts_with(b"events:") && memchr::memmem::find(head, b"\ncalls=").is_some();
-        if body && (header || calls()) { Verdict::Yes } else { Verdict::No }
+        if body && (header || calls()) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -85,7 +87,7 @@ impl Collapser for Callgrind {
 
 /// The state of reading a file.
 struct Reader<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     /// `(7)` stands for the name that came with it the first time; one list for each kind.
     functions: Compressed,
     objects: Compressed,
@@ -180,7 +182,7 @@ struct Costs {
 }
 
 impl<'o> Reader<'o> {
-    fn new(options: &'o Options) -> Reader<'o> {
+    fn new(options: &'o CollapseOptions) -> Reader<'o> {
         let mut objects = Compressed::default();
         let mut functions = Compressed::default();
         let mut files = Compressed::default();
@@ -347,7 +349,7 @@ fn check(report: &mut Report, events: &[Value], sums: &[Weight], stated: &[Weigh
 }
 
 impl Costs {
-    fn new(options: &Options, declared: &[Value], factors: &[Weight]) -> Result<Costs> {
+    fn new(options: &CollapseOptions, declared: &[Value], factors: &[Weight]) -> Result<Costs> {
         let values = Values::new(options, declared.to_vec(), 0)?;
         let graphs = (0..declared.len()).map(|at| values.is_kept(at).then(Graph::default)).collect();
         Ok(Costs {

@@ -15,7 +15,7 @@ use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -56,10 +56,10 @@ impl Collapser for Dhat {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         match HeadKeys::read(head) {
-            Some(keys) if keys.has("dhatFileVersion") => Verdict::Yes,
-            _ => Verdict::No,
+            Some(keys) if keys.has("dhatFileVersion") => Certainty::Yes,
+            _ => Certainty::No,
         }
     }
 

@@ -10,7 +10,7 @@
 use crate::collapse::kit::driver::{self, LineParser};
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -32,12 +32,12 @@ impl Collapser for Eflame {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let lines: Vec<&[u8]> = lines(head).take(20).collect();
         // The last may be cut.
         let whole = &lines[..lines.len() - 1];
         let found = !whole.is_empty() && whole.iter().all(|line| is_sample(line.trim_ascii_end()));
-        if found { Verdict::Yes } else { Verdict::No }
+        if found { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -103,23 +103,24 @@ impl LineParser for Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]
     fn each_line_is_a_sample() {
         let text = "<0.85.0>;m:f/0;m:g/1\n<0.85.0>;m:f/0;m:g/1\n<0.9.0>;m:f/0;SLEEP\n";
-        assert_eq!(Eflame.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Eflame.detect(text.as_bytes()), Certainty::Yes);
         assert_eq!(
-            fold(&Eflame, text, &Options::default()),
+            fold(&Eflame, text, &CollapseOptions::default()),
             "<0.85.0>;m:f/0;m:g/1 2\n<0.9.0>;m:f/0;SLEEP 1\n"
         );
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(fold(&Eflame, text, &none), "m:f/0;SLEEP 1\nm:f/0;m:g/1 2\n");
-        let (_, report) = collapse_bytes(&Eflame, format!("{text}hello\n"), &Options::default()).unwrap();
+        let (_, report) =
+            collapse_bytes(&Eflame, format!("{text}hello\n"), &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
         for other in [&b"<0.85.0>;m:f/0 12\n"[..], b"a;b\n", b"<0.85.0>\n", b""] {
-            assert_eq!(Eflame.detect(other), Verdict::No, "{other:?}");
+            assert_eq!(Eflame.detect(other), Certainty::No, "{other:?}");
         }
     }
 }

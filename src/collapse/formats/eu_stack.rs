@@ -17,7 +17,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -38,16 +38,16 @@ impl Collapser for EuStack {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         // A shell's words may stand before it.
         let mut pid = false;
         for line in head_lines(head).take(100) {
             if pid && tid(line).is_some() {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
             pid = process(line).is_some();
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -152,7 +152,7 @@ fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::fold;
 
     #[test]
@@ -175,8 +175,8 @@ mod tests {
     fn threads_and_source_lines_are_shown_when_asked_for() {
         let text =
             "PID 7 - process\nTID 8:\n#0  0x1 f\n    a.c:3:1\n#1  0x2 main\nTID 9:\neu-stack: no frames\n";
-        assert_eq!(fold(&EuStack, text, &Options::default()), "main;f 1\n");
-        let rich = Options { tid: true, srcline: true, ..Options::default() };
+        assert_eq!(fold(&EuStack, text, &CollapseOptions::default()), "main;f 1\n");
+        let rich = CollapseOptions { tid: true, srcline: true, ..CollapseOptions::default() };
         assert_eq!(fold(&EuStack, text, &rich), "TID 8-7/8;main;f (a.c:3:1) 1\n");
     }
 }

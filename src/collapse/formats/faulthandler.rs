@@ -19,7 +19,7 @@ use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::input::Input;
 use crate::number;
@@ -41,15 +41,15 @@ impl Collapser for Faulthandler {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut before = None;
         for line in head_lines(head) {
             if before.is_some() && frame(line).is_some() {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
             before = header(line);
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -148,7 +148,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], &[u8], Option<u64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::fold;
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             ("<no Python frame>", "<no Python frame>"),
         ] {
             let text = format!("Stack (most recent call first):\n  {line}\n");
-            assert_eq!(fold(&Faulthandler, text, &Options::default()), format!("{frame} 1\n"));
+            assert_eq!(fold(&Faulthandler, text, &CollapseOptions::default()), format!("{frame} 1\n"));
         }
     }
 
@@ -171,16 +171,16 @@ mod tests {
                     Thread 0x7f02 (most recent call first):\n\n\
                     Thread 0x7f03 (most recent call first):\n  File \"a.py\", line 2 in g\n";
         let folded = "<no Python frame> 1\n[no stack] 1\ng (a.py:2) 1\n";
-        assert_eq!(fold(&Faulthandler, text, &Options::default()), folded);
+        assert_eq!(fold(&Faulthandler, text, &CollapseOptions::default()), folded);
     }
 
     #[test]
     fn a_crash_is_a_stack_among_other_words() {
         let text = "hello\nFatal Python error: Segmentation fault\n\nCurrent thread 0x7f01 [main; 1] (most recent call first):\n  File \"a.py\", line 2 in g\n  ...\n\nCurrent thread's C stack trace (most recent call first):\n  Binary file \"/usr/bin/python\", at _Py_Dump+0x1 [0x1]\n\nExtension modules: numpy (total: 1)\n";
-        assert_eq!(fold(&Faulthandler, text, &Options::default()), "...;g (a.py:2) 1\n");
-        let tid = Options { tid: true, ..Options::default() };
+        assert_eq!(fold(&Faulthandler, text, &CollapseOptions::default()), "...;g (a.py:2) 1\n");
+        let tid = CollapseOptions { tid: true, ..CollapseOptions::default() };
         assert_eq!(fold(&Faulthandler, text, &tid), "main: 1-?/7f01;...;g (a.py:2) 1\n");
-        let named = Options { threads_as_frames: Some(true), ..Options::default() };
+        let named = CollapseOptions { threads_as_frames: Some(true), ..CollapseOptions::default() };
         let text = text.replace(" [main; 1]", "");
         assert_eq!(fold(&Faulthandler, text, &named), "0x7f01;...;g (a.py:2) 1\n");
     }

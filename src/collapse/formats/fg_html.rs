@@ -18,8 +18,8 @@ use crate::collapse::kit::base64;
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueSelection,
-    ValueTotal, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
+    ValueSelection, ValueTotal,
 };
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Kind, Place, Weights, sanitize_frame};
@@ -57,8 +57,8 @@ impl Collapser for FgHtml {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        if memchr::memmem::find(head, GENERATOR).is_some() { Verdict::Yes } else { Verdict::No }
+    fn detect(&self, head: &[u8]) -> Certainty {
+        if memchr::memmem::find(head, GENERATOR).is_some() { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(

@@ -15,7 +15,7 @@
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::{
-    Collapser, Context, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
+    Certainty, Collapser, Context, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal,
 };
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, sanitize_frame};
@@ -40,10 +40,10 @@ impl Collapser for FgJson {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         match HeadKeys::read(head) {
-            Some(keys) if keys.has("fg-tools") => Verdict::Yes,
-            _ => Verdict::No,
+            Some(keys) if keys.has("fg-tools") => Certainty::Yes,
+            _ => Certainty::No,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -39,19 +39,19 @@ impl Collapser for Gdb {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let head = without_colours(head);
         let mut before = &b""[..];
         for line in head_lines(&head) {
             if line.starts_with(b"#0  ") && frame(line).is_some_and(|(_, shape)| shape.is_telling) {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
             if thread(before).is_some() && line.starts_with(b"#0 ") {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
             before = line;
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -230,7 +230,7 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::fold;
 
     #[test]
@@ -262,9 +262,9 @@ mod tests {
             ("#8  0x00007fdda1cd44a3 in ?? ()", "[unknown]"),
             ("#0  f (s=0x1 \") at nowhere:1\") at real.c:7", "f"),
         ] {
-            assert_eq!(fold(&Gdb, line, &Options::default()), format!("{name} 1\n"), "{line}");
+            assert_eq!(fold(&Gdb, line, &CollapseOptions::default()), format!("{name} 1\n"), "{line}");
         }
-        let srcline = Options { srcline: true, ..Options::default() };
+        let srcline = CollapseOptions { srcline: true, ..CollapseOptions::default() };
         assert_eq!(fold(&Gdb, "#0  f (s=0x1 \") at nowhere:1\") at real.c:7", &srcline), "f (real.c:7) 1\n");
         for line in ["#include <x.h>", "#1", "#x  f ()", "# 1 f ()", "#1  0x12 f ()", "#3  words"] {
             assert!(frame(line.as_bytes()).is_none(), "{line}");
@@ -294,16 +294,17 @@ mod tests {
     fn colours_are_no_part_of_names() {
         let text = "Thread 1 (LWP 7 \"a\"):\n#0  \x1b[34m0x0000000000001129\x1b[m in \x1b[33mf\x1b[m (\x1b[36mx\x1b[m=1) at \
                     \x1b[32ma.c\x1b[m:3\n#1  \x1b[01;33mmain\x1b[m () at a.c:4\n";
-        assert_eq!(fold(&Gdb, text, &Options::default()), "a;main;f 1\n");
-        assert_eq!(Gdb.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(fold(&Gdb, text, &CollapseOptions::default()), "a;main;f 1\n");
+        assert_eq!(Gdb.detect(text.as_bytes()), Certainty::Yes);
         assert_eq!(*without_colours(b"a\x1b[mb\x1b[1;2x\x1b["), *b"ab1;2x");
     }
 
     #[test]
     fn lines_are_joined_and_other_words_passed_over() {
         let text = "[New LWP 7]\nThread 1 (LWP 7 \"a\"):\n#0  f (x=1,\n    y=2)\n    at a.c:1\n        local = 3\n\nNo locals.\n#1  main () at a.c:2\n(gdb) bt\n#0  g () at a.c:1\n";
-        let plain = Options { threads_as_frames: Some(false), srcline: true, ..Options::default() };
+        let plain =
+            CollapseOptions { threads_as_frames: Some(false), srcline: true, ..CollapseOptions::default() };
         assert_eq!(fold(&Gdb, text, &plain), "g (a.c:1) 1\nmain (a.c:2);f (a.c:1) 1\n");
-        assert_eq!(fold(&Gdb, text, &Options::default()), "a;main;f 1\ng 1\n");
+        assert_eq!(fold(&Gdb, text, &CollapseOptions::default()), "a;main;f 1\ng 1\n");
     }
 }

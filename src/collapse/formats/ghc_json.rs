@@ -15,7 +15,9 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value,
+};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -37,10 +39,10 @@ impl Collapser for GhcJson {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         match HeadKeys::read(head) {
-            Some(keys) if keys.has_all(&["total_ticks", "cost_centres.label"]) => Verdict::Yes,
-            _ => Verdict::No,
+            Some(keys) if keys.has_all(&["total_ticks", "cost_centres.label"]) => Certainty::Yes,
+            _ => Certainty::No,
         }
     }
 
@@ -122,7 +124,7 @@ impl Collapser for GhcJson {
 /// The names of the cost centres: `Main.fib`.
 fn read_centres(
     json: &mut Json,
-    options: &Options,
+    options: &CollapseOptions,
     centres: &mut HashMap<i64, FrameId>,
     sink: &mut dyn Sink,
 ) -> Result<()> {
@@ -210,12 +212,12 @@ mod tests {
 
     #[test]
     fn each_cost_centre_has_its_own_costs() {
-        assert_eq!(GhcJson.detect(TEXT.as_bytes()), Verdict::Yes);
-        assert_eq!(fold(&GhcJson, TEXT, &Options::default()), "MAIN.MAIN;M.f: 3\n");
-        let bytes = Options {
+        assert_eq!(GhcJson.detect(TEXT.as_bytes()), Certainty::Yes);
+        assert_eq!(fold(&GhcJson, TEXT, &CollapseOptions::default()), "MAIN.MAIN;M.f: 3\n");
+        let bytes = CollapseOptions {
             values: ValueSelection::Named(vec![b"bytes".to_vec()]),
             srcline: true,
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         assert_eq!(fold(&GhcJson, TEXT, &bytes), "MAIN.MAIN 4\nMAIN.MAIN;M.f: (M.hs:1) 3\n");
     }
@@ -223,7 +225,7 @@ mod tests {
     #[test]
     fn a_cost_centre_that_is_not_there_is_an_error() {
         let text = TEXT.replace("\"id\": 2, \"entries\"", "\"id\": 9, \"entries\"");
-        let error = collapse_bytes(&GhcJson, text, &Options::default()).unwrap_err().to_string();
+        let error = collapse_bytes(&GhcJson, text, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("expected one of the 2 cost centres, found \"9\""), "{error}");
     }
 }

@@ -11,7 +11,7 @@
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -36,10 +36,10 @@ impl Collapser for Gprof2dotJson {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
+    fn detect(&self, head: &[u8]) -> Certainty {
+        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Certainty::No };
         let is_it = keys.has_all(&["costs", "functions"]) && keys.has("version");
-        if is_it { Verdict::Yes } else { Verdict::No }
+        if is_it { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -141,7 +141,7 @@ fn event(json: &mut Json) -> Result<Event> {
 mod tests {
     use super::*;
     use crate::collapse::tests::{collapse_bytes, fold};
-    use crate::collapse::{Options, ValueSelection};
+    use crate::collapse::{CollapseOptions, ValueSelection};
 
     const TEXT: &str = r#"{"version":0,"costs":[{"description":"Memory","unit":"bytes"},{"description":"calls"}],
         "functions":[{"name":"main"},{"name":"a;b"},{"name":"c","module":"x.so"}],
@@ -149,20 +149,21 @@ mod tests {
 
     #[test]
     fn chains_are_leaf_first_and_each_cost_is_a_value() {
-        assert_eq!(Gprof2dotJson.detect(TEXT.as_bytes()), Verdict::Yes);
+        assert_eq!(Gprof2dotJson.detect(TEXT.as_bytes()), Certainty::Yes);
         assert_eq!(
-            fold(&Gprof2dotJson, TEXT, &Options::default()),
+            fold(&Gprof2dotJson, TEXT, &CollapseOptions::default()),
             "[no stack] 4\nmain;a:b 7\nmain;a:b;c 1.5\n"
         );
         let calls = ValueSelection::Named(vec![b"calls".to_vec()]);
-        let calls = Options { values: calls, ..Options::default() };
+        let calls = CollapseOptions { values: calls, ..CollapseOptions::default() };
         assert_eq!(fold(&Gprof2dotJson, TEXT, &calls), "main;a:b 1\nmain;a:b;c 2\n");
     }
 
     #[test]
     fn functions_that_are_not_there_are_an_error() {
         let text = TEXT.replace("[2,1,0]", "[3,1,0]");
-        let error = collapse_bytes(&Gprof2dotJson, text, &Options::default()).unwrap_err().to_string();
+        let error =
+            collapse_bytes(&Gprof2dotJson, text, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("one of the 3 functions, found \"3\""), "{error}");
     }
 }

@@ -27,7 +27,7 @@ use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -53,8 +53,8 @@ impl Collapser for Hprof {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.starts_with(START))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.starts_with(START))
     }
 
     fn collapse(
@@ -215,7 +215,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = "JAVA PROFILE 1.0.1, created Mon Jan 16 15:34:55 2012\n\nHeader for -agentlib:hprof\n\n\
@@ -229,16 +229,17 @@ mod tests {
             rank   self  accum   count trace method\n   1 77.78% 77.78%       7 300001 shop.Orders.load\n   \
             2 22.22% 100.00%       2 300002 \nCPU SAMPLES END\n";
         let text = [TEXT, table].concat();
-        assert_eq!(Hprof.detect(text.as_bytes()), Verdict::Magic);
+        assert_eq!(Hprof.detect(text.as_bytes()), Certainty::Magic);
         assert_eq!(
-            fold(&Hprof, &text, &Options::default()),
+            fold(&Hprof, &text, &CollapseOptions::default()),
             "[no stack] 2\nshop.Main.main;shop.Orders.load 7\n"
         );
         let (_, report) =
-            collapse_bytes(&Hprof, text.replace("total = 9", "total = 10"), &Options::default()).unwrap();
+            collapse_bytes(&Hprof, text.replace("total = 9", "total = 10"), &CollapseOptions::default())
+                .unwrap();
         assert!(report.notes[0].contains("add up to 9, the file says 10"), "{:?}", report.notes);
         let damaged = text.replace("(Main.java:7)", "(Main");
-        let (_, report) = collapse_bytes(&Hprof, damaged, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Hprof, damaged, &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
     }
 
@@ -247,7 +248,8 @@ mod tests {
         let table = "SITES BEGIN (ordered by live bytes) Mon\n          percent          live\n \
             rank   self  accum     bytes objs     bytes  objs trace name\n    \
             1 44.13% 44.13%   64 2  128 4 300001 char[]\nSITES END\n";
-        let (out, report) = collapse_bytes(&Hprof, [TEXT, table].concat(), &Options::default()).unwrap();
+        let (out, report) =
+            collapse_bytes(&Hprof, [TEXT, table].concat(), &CollapseOptions::default()).unwrap();
         assert_eq!(out, "shop.Main.main;shop.Orders.load;char[] 64\n");
         assert!(report.notes[0].contains("is zero throughout"), "{:?}", report.notes);
     }

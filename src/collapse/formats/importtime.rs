@@ -12,7 +12,7 @@
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, sanitize_frame};
 use crate::input::{Input, lines};
@@ -37,10 +37,10 @@ impl Collapser for ImportTime {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         // Other lines of the program's may come first.
         let is_one = lines(head).take(1000).any(|line| Line::parse(line.trim_ascii_end()).is_some());
-        if is_one { Verdict::Yes } else { Verdict::No }
+        if is_one { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -143,7 +143,7 @@ impl Imports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = "import time: self [us] | cumulative | imported package\n\
@@ -157,17 +157,18 @@ mod tests {
 
     #[test]
     fn modules_lie_below_those_that_import_them() {
-        assert_eq!(ImportTime.detect(format!("warning: x\n{TEXT}").as_bytes()), Verdict::Yes);
+        assert_eq!(ImportTime.detect(format!("warning: x\n{TEXT}").as_bytes()), Certainty::Yes);
         let expected = "main 16\nmain;c d 4\nmain;c d;b 2\nmain;c d;b;a 1\nmain;e:f 8\nsite 32\n";
-        assert_eq!(fold(&ImportTime, TEXT, &Options::default()), expected);
-        let (_, report) = collapse_bytes(&ImportTime, format!("{TEXT}said\n"), &Options::default()).unwrap();
+        assert_eq!(fold(&ImportTime, TEXT, &CollapseOptions::default()), expected);
+        let (_, report) =
+            collapse_bytes(&ImportTime, format!("{TEXT}said\n"), &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
     }
 
     #[test]
     fn what_is_cut_is_kept_and_said() {
         let cut = TEXT.split_inclusive('\n').take(4).collect::<String>();
-        let (_, report) = collapse_bytes(&ImportTime, cut, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&ImportTime, cut, &CollapseOptions::default()).unwrap();
         assert!(report.not_understood.ends_within_record.is_some());
         for line in [
             "import time: 1 | 2 |",
@@ -175,7 +176,7 @@ mod tests {
             "import time: 1 | x | a",
             "import time 1 | 2 | a",
         ] {
-            assert_eq!(ImportTime.detect(line.as_bytes()), Verdict::No, "{line}");
+            assert_eq!(ImportTime.detect(line.as_bytes()), Certainty::No, "{line}");
         }
     }
 }

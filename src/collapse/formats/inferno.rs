@@ -22,7 +22,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::text::{split_digits, split_first, split_last};
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::{Input, MAX_RECORD, lines, may_go_on};
@@ -170,8 +170,8 @@ impl Collapser for Inferno {
         self.about
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        if (self.detect)(head) { Verdict::Yes } else { Verdict::No }
+    fn detect(&self, head: &[u8]) -> Certainty {
+        if (self.detect)(head) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -583,7 +583,7 @@ fn is_ghc_heading(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::collapse_bytes;
 
     const CALL_TREE: &str = "Level,Function Name,Number of Calls,Elapsed Inclusive Time %,Elapsed Exclusive Time %,\
@@ -594,7 +594,8 @@ mod tests {
     fn a_text_that_is_cut_is_noticed() {
         let bytes = include_str!("../../../tests/fixtures/ghc-prof/bytes/input.txt");
         let time = include_str!("../../../tests/fixtures/ghc-prof/time/input.txt");
-        let read = |text: &str| collapse_bytes(&super::GHC_PROF, text, &Options::default()).unwrap().1;
+        let read =
+            |text: &str| collapse_bytes(&super::GHC_PROF, text, &CollapseOptions::default()).unwrap().1;
         for whole in [bytes, time] {
             let report = read(whole);
             assert!(report.facts.warnings.is_empty(), "{:?}", report.facts.warnings);
@@ -605,14 +606,14 @@ mod tests {
             assert!(read(&whole[..whole.len() - 1]).not_understood.ends_within.is_some());
         }
         let cut = CALL_TREE.trim_end();
-        let (_, report) = collapse_bytes(&super::VSPROF, cut, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&super::VSPROF, cut, &CollapseOptions::default()).unwrap();
         assert!(report.not_understood.ends_within.is_some());
     }
 
     #[test]
     fn mistakes_are_placed_and_panics_are_errors() {
         let error = |format: &Inferno, text: &str| {
-            collapse_bytes(format, text, &Options::default()).unwrap_err().to_string()
+            collapse_bytes(format, text, &CollapseOptions::default()).unwrap_err().to_string()
         };
         // Inferno panics at a level that is left out.
         let panics =
@@ -634,13 +635,14 @@ mod tests {
         let probes = quiet.replace("\n\n", "\n\n  0     63                       :profile-97 \n");
         let probes = format!("CPU     ID                    FUNCTION:NAME{probes}");
         for text in [quiet.clone(), probes, stacks.repeat(2)] {
-            assert_eq!(super::DTRACE_SAMPLES.detect(text.as_bytes()), Verdict::Yes, "{text}");
-            assert_eq!(super::DTRACE.detect(text.as_bytes()), Verdict::No, "{text}");
-            let (folded, _) = collapse_bytes(&super::DTRACE_SAMPLES, &text, &Options::default()).unwrap();
+            assert_eq!(super::DTRACE_SAMPLES.detect(text.as_bytes()), Certainty::Yes, "{text}");
+            assert_eq!(super::DTRACE.detect(text.as_bytes()), Certainty::No, "{text}");
+            let (folded, _) =
+                collapse_bytes(&super::DTRACE_SAMPLES, &text, &CollapseOptions::default()).unwrap();
             assert_eq!(folded, "app`main 2\napp`main;libc.so.1`strlen 2\n", "{text}");
         }
         for other in [&quiet.replace("main", "main x\nhello")[..], "  `a`\n  `b`\n", "\n"] {
-            assert_eq!(super::DTRACE_SAMPLES.detect(other.as_bytes()), Verdict::No, "{other}");
+            assert_eq!(super::DTRACE_SAMPLES.detect(other.as_bytes()), Certainty::No, "{other}");
         }
     }
 
@@ -651,7 +653,8 @@ mod tests {
             |level, name| format!("\"{}\",\"f{name}\",\"1\",\"1\",\"1\",\"1\",\"1\",\"m\",\n", number(level));
         // Many callees of one function far from the root.
         let levels: String = (2..5000).map(|n| line(n, n)).chain((0..4000).map(|n| line(5000, n))).collect();
-        let error = collapse_bytes(&super::VSPROF, CALL_TREE.to_owned() + &levels, &Options::default());
+        let error =
+            collapse_bytes(&super::VSPROF, CALL_TREE.to_owned() + &levels, &CollapseOptions::default());
         let error = error.expect_err("it is refused").to_string();
         assert!(error.contains("frames in all stacks"), "{error}");
     }

@@ -15,7 +15,9 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value,
+};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -65,9 +67,9 @@ impl Collapser for Instruments {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let first = lines(head).next().unwrap_or_default();
-        if Columns::read(first.trim_ascii_end()).is_some() { Verdict::Yes } else { Verdict::No }
+        if Columns::read(first.trim_ascii_end()).is_some() { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -122,7 +124,7 @@ struct Level {
 }
 
 struct Tree<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     levels: Vec<Level>,
     names: FrameNames,
     budget: Budget,
@@ -131,7 +133,7 @@ struct Tree<'o> {
 }
 
 impl Tree<'_> {
-    fn new(options: &Options) -> Tree<'_> {
+    fn new(options: &CollapseOptions) -> Tree<'_> {
         Tree {
             options,
             levels: Vec::new(),
@@ -247,37 +249,40 @@ mod tests {
 
     #[test]
     fn own_weights_are_added_up() {
-        assert_eq!(Instruments.detect(TREE.as_bytes()), Verdict::Yes);
+        assert_eq!(Instruments.detect(TREE.as_bytes()), Certainty::Yes);
         let expected = "orders (4211);exit 60000\norders (4211);start 12\norders (4211);start;fib: 45030\n";
         let sorted = |text: String| text.replace(".00", "");
-        assert_eq!(sorted(fold(&Instruments, TREE, &Options::default())), expected);
+        assert_eq!(sorted(fold(&Instruments, TREE, &CollapseOptions::default())), expected);
         let old = "Running Time\tSelf (ms)\t\tSymbol Name\n683.0ms  100.0%\t0,0\t \tmain\n683.0ms  100.0%\t683,5\t \t f\n";
-        assert_eq!(fold(&Instruments, old, &Options::default()), "main;f 683.5\n");
+        assert_eq!(fold(&Instruments, old, &CollapseOptions::default()), "main;f 683.5\n");
         let cycles = "Weight\tSelf Weight\t\tSymbol Name\n1.2 Gc 100%\t1.2 Gc\t \tmain\n";
-        let (out, report) = collapse_bytes(&Instruments, cycles, &Options::default()).unwrap();
+        let (out, report) = collapse_bytes(&Instruments, cycles, &CollapseOptions::default()).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("main 1200000000\n", Some("cycles")));
         let dashes = "Weight\tSelf Weight\t\tSymbol Name\n96.5 Gc  100.0%\t-\t \tmain\n96.5 Gc  100.0%\t 96.5 Gc\t \t f\n";
-        let (out, report) = collapse_bytes(&Instruments, dashes, &Options::default()).unwrap();
+        let (out, report) = collapse_bytes(&Instruments, dashes, &CollapseOptions::default()).unwrap();
         assert_eq!((out.as_str(), report.not_understood.count), ("main;f 96500000000\n", 0));
         let inclusive = "Bytes Used\tCount\t\tSymbol Names\n2.00 KB  100.0%\t20\t \t   start\n1.50 KB  75.0%\t12\t \t    f\n\
                          1.60 KB  75.0%\t12\t \t     g\n5 Bytes  1%\t1\t \t   other\n";
         assert_eq!(
-            fold(&Instruments, inclusive, &Options::default()).replace(".00", "").replace(".40", ".4"),
+            fold(&Instruments, inclusive, &CollapseOptions::default())
+                .replace(".00", "")
+                .replace(".40", ".4"),
             "other 5\nstart 512\nstart;f;g 1638.4\n"
         );
     }
 
     #[test]
     fn what_is_no_tree_is_told() {
-        let error =
-            |text: &str| collapse_bytes(&Instruments, text, &Options::default()).unwrap_err().to_string();
+        let error = |text: &str| {
+            collapse_bytes(&Instruments, text, &CollapseOptions::default()).unwrap_err().to_string()
+        };
         let skipped =
             error("Weight\tSelf Weight\t\tSymbol Name\n1 s 100%\t1 s\t \ta\n1 s 100%\t1 s\t \t   b\n");
         assert!(skipped.starts_with("test:3: expected a function one level below"), "{skipped}");
         assert!(error("1 s\t1 s\t \ta\n").starts_with("test:1: expected a first line"));
         let mixed =
             "Weight\tSelf Weight\t\tSymbol Name\n1 s 1%\t1 s\t \ta\n1 KB 1%\t1 KB\t \tb\n1 x\t1 x\t \tc\n";
-        let (out, report) = collapse_bytes(&Instruments, mixed, &Options::default()).unwrap();
+        let (out, report) = collapse_bytes(&Instruments, mixed, &CollapseOptions::default()).unwrap();
         assert_eq!((out.as_str(), report.not_understood.count), ("a 1000\n", 2));
     }
 }

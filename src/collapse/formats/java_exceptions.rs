@@ -19,7 +19,7 @@ use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -45,16 +45,16 @@ impl Collapser for JavaExceptions {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let lines = lines(head);
         let mut before = &b""[..];
         for line in lines {
             if is_frame(line) && class(before).is_some() {
-                return Verdict::Maybe;
+                return Certainty::Maybe;
             }
             before = line;
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -145,19 +145,23 @@ fn class(line: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]
     fn frames_of_the_trace_above_are_counted_once() {
         let text = "a.B: x\n\tat m.f(F:1)\n\tat m.g(F:2)\nCaused by: a.C\n\tat m.h(F:3)\n\t... 1 more\n\t... 1 more\n";
-        assert_eq!(fold(&JavaExceptions, text, &Options::default()), "m.g;m.f;a.B 1\nm.g;m.h;a.C 1\n");
+        assert_eq!(
+            fold(&JavaExceptions, text, &CollapseOptions::default()),
+            "m.g;m.f;a.B 1\nm.g;m.h;a.C 1\n"
+        );
     }
 
     #[test]
     fn classes_outside_of_packages_are_known_by_their_ending() {
-        let trace =
-            |first: &str| fold(&JavaExceptions, format!("{first}\n\tat m.f(F:1)\n"), &Options::default());
+        let trace = |first: &str| {
+            fold(&JavaExceptions, format!("{first}\n\tat m.f(F:1)\n"), &CollapseOptions::default())
+        };
         assert_eq!(trace("Shop$OrderException: see a.Other"), "m.f;Shop$OrderException 1\n");
         assert_eq!(trace("Error: a.B"), "m.f;a.B 1\n");
     }
@@ -166,7 +170,8 @@ mod tests {
     fn stacks_that_grow_with_every_line_end_somewhere() {
         let causes = "Caused by: a.C\n\tat m.h(F:3)\n\t... 999999 more\n".repeat(6_000);
         let text = format!("a.B: x\n\tat m.f(F:1)\n{causes}");
-        let error = collapse_bytes(&JavaExceptions, text, &Options::default()).unwrap_err().to_string();
+        let error =
+            collapse_bytes(&JavaExceptions, text, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("test:") && error.contains("frames in all stacks"), "{error}");
     }
 }

@@ -18,7 +18,7 @@ use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -46,10 +46,10 @@ impl Collapser for Javacore {
         ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let holds = |part: &[u8]| memchr::memmem::find(head, part).is_some();
         let found = holds(b"0SECTION ") && (holds(b"\n1TISIGINFO") || holds(b"\n3XMTHREADINFO "));
-        if found { Verdict::Yes } else { Verdict::No }
+        if found { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -127,7 +127,7 @@ impl Dump {
         };
     }
 
-    fn finish(&mut self, options: &Options, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
+    fn finish(&mut self, options: &CollapseOptions, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
         if !self.frames.is_empty() {
             let thread = Thread { name: &self.name, pid: b"", tid: self.tid.as_bytes() };
             if options.shows_threads(true) {
@@ -182,13 +182,13 @@ mod tests {
 
     #[test]
     fn threads_with_a_java_stack_count_once() {
-        assert_eq!(Javacore.detect(DUMP.as_bytes()), Verdict::Yes);
+        assert_eq!(Javacore.detect(DUMP.as_bytes()), Certainty::Yes);
         let expected = "a \"q\";java.lang.Thread.run;x.A.run 1\nw:;java.lang.Object.wait 1\n";
-        assert_eq!(fold(&Javacore, DUMP, &Options::default()), expected);
+        assert_eq!(fold(&Javacore, DUMP, &CollapseOptions::default()), expected);
         let waiting = ValueSelection::Named(vec![b"waiting".to_vec()]);
-        let options = Options { values: waiting, ..Options::default() };
+        let options = CollapseOptions { values: waiting, ..CollapseOptions::default() };
         assert_eq!(fold(&Javacore, DUMP, &options), "w:;java.lang.Object.wait 1\n");
-        let lines = Options { srcline: true, tid: true, ..Options::default() };
+        let lines = CollapseOptions { srcline: true, tid: true, ..CollapseOptions::default() };
         let expected = "a \"q\"-?/16;java.lang.Thread.run (Thread.java:8);x.A.run (A.java:3) 1\n";
         assert!(fold(&Javacore, DUMP, &lines).starts_with(expected));
     }

@@ -15,7 +15,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::text::{Text, split_digits, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -38,7 +38,7 @@ impl Collapser for LightweightJavaProfiler {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         let first = lines.next().and_then(begin);
         let is_next = match (&first, lines.next()) {
@@ -46,7 +46,7 @@ impl Collapser for LightweightJavaProfiler {
             (Some(_), next) => next.is_some_and(|next| located(next).is_some()),
             (None, _) => false,
         };
-        if is_next { Verdict::Yes } else { Verdict::No }
+        if is_next { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -103,7 +103,7 @@ impl Collapser for LightweightJavaProfiler {
     }
 }
 
-fn name(frame: &[u8], options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
+fn name(frame: &[u8], options: &CollapseOptions, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     let (function, place) = located(frame).unwrap_or((frame, b""));
     let (file, line) = split_srcline(place);
     names.build_at(&Place { file, line, ..Place::default() }, sink, |out| {
@@ -148,23 +148,25 @@ mod tests {
 
     #[test]
     fn stacks_are_leaf_first() {
-        assert_eq!(LightweightJavaProfiler.detect(TEXT.as_bytes()), Verdict::Yes);
+        assert_eq!(LightweightJavaProfiler.detect(TEXT.as_bytes()), Certainty::Yes);
         assert_eq!(
-            fold(&LightweightJavaProfiler, TEXT, &Options::default()),
+            fold(&LightweightJavaProfiler, TEXT, &CollapseOptions::default()),
             "java.lang.Thread.run;a.B.<init>;a.B.parse 42\nmain 3\n"
         );
-        let lines = Options { srcline: true, ..Options::default() };
+        let lines = CollapseOptions { srcline: true, ..CollapseOptions::default() };
         assert!(
             fold(&LightweightJavaProfiler, TEXT, &lines).contains("a.B.<init>;a.B.parse (B.java:455) 42\n")
         );
         for other in [&b"42 3 x\n f(a:3)\n"[..], b"42 f(a:3)\n", b"12 retries (5)\n", b"42 3 f(a:3)\n", b""] {
-            assert_eq!(LightweightJavaProfiler.detect(other), Verdict::No, "{other:?}");
+            assert_eq!(LightweightJavaProfiler.detect(other), Certainty::No, "{other:?}");
         }
     }
 
     #[test]
     fn a_report_behind_another_is_added() {
-        assert!(fold(&LightweightJavaProfiler, TEXT.repeat(2), &Options::default()).ends_with("main 6\n"));
+        assert!(
+            fold(&LightweightJavaProfiler, TEXT.repeat(2), &CollapseOptions::default()).ends_with("main 6\n")
+        );
     }
 
     #[test]
@@ -172,7 +174,8 @@ mod tests {
         let total = TEXT.find("Total").unwrap();
         for cut in [&TEXT[..total], &TEXT[..TEXT.find("      java").unwrap()], &TEXT.replace("42 3", "42 4")]
         {
-            let (_, report) = collapse_bytes(&LightweightJavaProfiler, cut, &Options::default()).unwrap();
+            let (_, report) =
+                collapse_bytes(&LightweightJavaProfiler, cut, &CollapseOptions::default()).unwrap();
             assert_eq!(report.facts.warnings.len(), 1, "{cut}");
         }
     }

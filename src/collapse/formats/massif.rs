@@ -22,7 +22,7 @@ use crate::collapse::kit::text::Text;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, ErrorKind, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -48,7 +48,7 @@ impl Collapser for Massif {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         valgrind::header(head, b"time_unit:")
     }
 
@@ -145,7 +145,7 @@ impl Tree {
     }
 
     /// Reads the lines of a tree: each says how many children follow, so its end is known.
-    fn read(&mut self, lines: &mut Text, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    fn read(&mut self, lines: &mut Text, options: &CollapseOptions, sink: &mut dyn Sink) -> Result<()> {
         // The number of lines still to come at each depth.
         let mut open: Vec<u64> = vec![1];
         while let Some(depth) = open.len().checked_sub(1) {
@@ -192,7 +192,7 @@ impl Tree {
 }
 
 /// ` n1: 7200 0x109413: sorter (cyc.c:13)`, indented by its depth.
-fn node(line: &[u8], depth: usize, options: &Options, sink: &mut dyn Sink) -> Option<Node> {
+fn node(line: &[u8], depth: usize, options: &CollapseOptions, sink: &mut dyn Sink) -> Option<Node> {
     let indent = line.iter().take_while(|&&b| b == b' ').count();
     let rest = line[indent..].strip_prefix(b"n")?;
     let colon = memchr::memmem::find(rest, b": ")?;
@@ -231,20 +231,21 @@ mod tests {
 
     #[test]
     fn each_line_has_what_those_below_it_leave() {
-        assert_eq!(fold(&Massif, chain(2), &Options::default()), "[no stack] 1\nf 1\nf;f 1\n");
+        assert_eq!(fold(&Massif, chain(2), &CollapseOptions::default()), "[no stack] 1\nf 1\nf;f 1\n");
     }
 
     #[test]
     fn sizes_of_stacks_without_a_heap_are_named() {
         let text = "desc: --stacks=yes\ncmd: x\ntime_unit: i\n#-----------\nsnapshot=0\n#-----------\ntime=0\n\
             mem_heap_B=0\nmem_heap_extra_B=0\nmem_stacks_B=3264\nheap_tree=detailed\nn0: 0 (heap allocation functions)\n";
-        let error = collapse_bytes(&Massif, text, &Options::default()).unwrap_err().to_string();
+        let error = collapse_bytes(&Massif, text, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("not read here: the size of a program's stacks"), "{error}");
     }
 
     #[test]
     fn stacks_that_would_fill_the_memory_are_refused() {
-        let error = collapse_bytes(&Massif, chain(6000), &Options::default()).unwrap_err().to_string();
+        let error =
+            collapse_bytes(&Massif, chain(6000), &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("frames in all stacks"), "{error}");
     }
 }

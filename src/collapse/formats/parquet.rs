@@ -22,7 +22,8 @@ use parquet::schema::types::Type;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::folded::{FrameId, Place};
@@ -54,8 +55,8 @@ impl Collapser for Parquet {
         ContextInfo { times: "rows", clock: None, labels: "what the table has" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.starts_with(b"PAR1"))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.starts_with(b"PAR1"))
     }
 
     fn collapse(
@@ -118,7 +119,7 @@ pub(crate) fn failed(error: ParquetError) -> Error {
 
 fn read<R: ChunkReader + 'static>(
     file: R,
-    options: &Options,
+    options: &CollapseOptions,
     sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {

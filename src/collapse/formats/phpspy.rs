@@ -16,7 +16,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::{Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -39,14 +39,14 @@ impl Collapser for Phpspy {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head)
             .map(<[u8]>::trim_ascii_end)
             .filter(|line| !line.is_empty() && !line.starts_with(b"#"));
         // The first trace, and where it is deep, its second frame.
         let first = lines.next().and_then(frame).is_some_and(|frame| frame.depth == 0);
         let next = lines.next().is_none_or(|line| frame(line).is_some_and(|frame| frame.depth < 2));
-        if first && next { Verdict::Yes } else { Verdict::No }
+        if first && next { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -112,7 +112,7 @@ fn frame(line: &[u8]) -> Option<Frame<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = "0 usleep <internal>:-1\n1 Shop::run; /srv/a b.php:9\n# uri = /x\n# - - - - -\n\n\
@@ -120,14 +120,15 @@ mod tests {
 
     #[test]
     fn traces_are_leaf_first() {
-        assert_eq!(Phpspy.detect(TEXT.as_bytes()), Verdict::Yes);
-        assert_eq!(fold(&Phpspy, TEXT, &Options::default()), "<main> 2\nShop::run:;usleep 1\n");
-        let lines = Options { srcline: true, ..Options::default() };
+        assert_eq!(Phpspy.detect(TEXT.as_bytes()), Certainty::Yes);
+        assert_eq!(fold(&Phpspy, TEXT, &CollapseOptions::default()), "<main> 2\nShop::run:;usleep 1\n");
+        let lines = CollapseOptions { srcline: true, ..CollapseOptions::default() };
         assert!(fold(&Phpspy, TEXT, &lines).contains("Shop::run: (/srv/a b.php:9);usleep 1\n"));
-        let (_, report) = collapse_bytes(&Phpspy, format!("{TEXT}hello\n"), &Options::default()).unwrap();
+        let (_, report) =
+            collapse_bytes(&Phpspy, format!("{TEXT}hello\n"), &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
         for other in [&b"0 1 2\n"[..], b"1 f a:3\n", b"main;f 3\n", b"12 retries: 5\n", b""] {
-            assert_eq!(Phpspy.detect(other), Verdict::No, "{other:?}");
+            assert_eq!(Phpspy.detect(other), Certainty::No, "{other:?}");
         }
     }
 }

@@ -20,7 +20,8 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::kit::values::ValueTotal;
 use crate::collapse::{
-    Collapser, Context, FormatInfo, Options, Reading, Report, Sink, Tested, Value, ValueSelection, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, FormatInfo, Reading, Report, Sink, Tested, Value,
+    ValueSelection,
 };
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, Weights, sanitize_frame};
@@ -44,10 +45,10 @@ impl Collapser for Pmcstat {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).filter(|line| !line.is_empty());
         let found = lines.next().is_some_and(|line| heading(line.trim_ascii_end()).is_some());
-        if found { Verdict::Yes } else { Verdict::No }
+        if found { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -114,7 +115,7 @@ fn node(line: &[u8]) -> Option<Node<'_>> {
 
 /// The trees of the events.
 struct Graph<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     /// The event that is kept by default.
     first: Option<Vec<u8>>,
     events: BTreeMap<Vec<u8>, ValueTotal>,
@@ -199,21 +200,23 @@ mod tests {
 
     #[test]
     fn callers_are_rootward() {
-        assert_eq!(Pmcstat.detect(GRAPH.as_bytes()), Verdict::Yes);
-        let (out, report) = collapse_bytes(&Pmcstat, GRAPH, &Options::default()).unwrap();
+        assert_eq!(Pmcstat.detect(GRAPH.as_bytes()), Certainty::Yes);
+        let (out, report) = collapse_bytes(&Pmcstat, GRAPH, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "idle;fib: 1\nmain;run;fib: 49\nrun;fib: 47\nsolo 4\n");
         let totals: Vec<_> = report.values.values().map(|total| (total.samples, total.kept)).collect();
         assert_eq!(totals, [(101, true), (7, false)]);
-        let all = Options { values: ValueSelection::All, ..Options::default() };
+        let all = CollapseOptions { values: ValueSelection::All, ..CollapseOptions::default() };
         assert!(fold(&Pmcstat, GRAPH, &all).ends_with("CPU_CLK;solo 4\nLLC_MISSES;run;fib 7\n"));
     }
 
     #[test]
     fn levels_that_are_left_out_are_an_error() {
-        let error = collapse_bytes(&Pmcstat, "@ X [1 samples]\n  100.0%  [1]  f\n", &Options::default());
+        let error =
+            collapse_bytes(&Pmcstat, "@ X [1 samples]\n  100.0%  [1]  f\n", &CollapseOptions::default());
         let error = error.unwrap_err().to_string();
         assert!(error.starts_with("test:2: expected a caller one level below"), "{error}");
-        let (_, report) = collapse_bytes(&Pmcstat, "@ X [1 samples]\nhello\n", &Options::default()).unwrap();
+        let (_, report) =
+            collapse_bytes(&Pmcstat, "@ X [1 samples]\nhello\n", &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
     }
 }

@@ -16,7 +16,9 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::weight::Weight;
@@ -41,11 +43,11 @@ impl Collapser for Procstack {
         ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         let begins = lines.next().is_some_and(|line| process(line).is_some());
         let next = lines.next().is_some_and(|line| thread(line).is_some() || frame(line).is_some());
-        if begins && next { Verdict::Yes } else { Verdict::No }
+        if begins && next { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -90,7 +92,7 @@ impl Collapser for Procstack {
 fn end(
     stack: &mut LeafFirst,
     (name, pid, tid): (&[u8], &[u8], &[u8]),
-    options: &Options,
+    options: &CollapseOptions,
     values: &mut Values,
     names: &mut FrameNames,
     sink: &mut dyn Sink,
@@ -141,13 +143,14 @@ mod tests {
 
     #[test]
     fn each_thread_counts_once() {
-        assert_eq!(Procstack.detect(TEXT.as_bytes()), Verdict::Yes);
+        assert_eq!(Procstack.detect(TEXT.as_bytes()), Certainty::Yes);
         let expected = "-ksh;read 1\norders;main;_p_nsleep 1\norders;work: 1\n";
-        assert_eq!(fold(&Procstack, TEXT, &Options::default()), expected);
-        let tid = Options { tid: true, ..Options::default() };
+        assert_eq!(fold(&Procstack, TEXT, &CollapseOptions::default()), expected);
+        let tid = CollapseOptions { tid: true, ..CollapseOptions::default() };
         assert!(fold(&Procstack, TEXT, &tid).contains("orders-9634068/23;work: 1\n"));
-        let (_, report) = collapse_bytes(&Procstack, format!("{TEXT}hello\n"), &Options::default()).unwrap();
+        let (_, report) =
+            collapse_bytes(&Procstack, format!("{TEXT}hello\n"), &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
-        assert_eq!(Procstack.detect(b"12: hello\nworld\n"), Verdict::No);
+        assert_eq!(Procstack.detect(b"12: hello\nworld\n"), Certainty::No);
     }
 }

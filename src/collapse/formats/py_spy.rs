@@ -14,7 +14,7 @@ use crate::collapse::kit::names::{NO_STACK, frame_at, python_place};
 use crate::collapse::kit::text::split_digits;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal,
 };
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Place, parse_line};
@@ -41,7 +41,7 @@ impl Collapser for PySpy {
         ContextInfo { times: "", clock: None, labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let (mut python, mut other) = (0, 0);
         let mut in_command = false;
         for line in head_lines(head) {
@@ -60,7 +60,7 @@ impl Collapser for PySpy {
                 _ => other += 1,
             }
         }
-        if python > other { Verdict::Yes } else { Verdict::No }
+        if python > other { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -271,7 +271,7 @@ fn is_python(frame: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::folded::StackTable;
 
     fn split(stack: &str) -> Vec<String> {
@@ -307,7 +307,7 @@ mod tests {
     fn the_name_of_a_file_may_hold_a_newline() {
         let text = "f (a.py:1);run (new\nline.py:2);g (a.py:3) 4\nf (a.py:1) 2\nrun (new\nline.py:2) 1\nrun (new\nf (a.py:1) 3\n";
         let (out, report) =
-            crate::collapse::tests::collapse_bytes(&PySpy, text, &Options::default()).unwrap();
+            crate::collapse::tests::collapse_bytes(&PySpy, text, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "f (a.py:1) 5\nf (a.py:1);run (new line.py:2);g (a.py:3) 4\nrun (new line.py:2) 1\n");
         assert_eq!(report.not_understood.count, 1);
     }
@@ -317,9 +317,9 @@ mod tests {
         let text = "process 7:\"python -c \nimport os; x = 5\nfor y in \"ab\":\n  f(y)\n\";f (<string>:3) 14\n\
                     process 7:\"python -c \nimport os; x = 5\nfor y in \"ab\":\n  f(y)\n\";f (<string>:3);g (a.py:1) 2\n\
                     process 8:\"sh\" 3\nprocess 9:\"sh -c a;b\";f (a.py:1) 1\n";
-        assert_eq!(PySpy.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(PySpy.detect(text.as_bytes()), Certainty::Yes);
         let (out, report) =
-            crate::collapse::tests::collapse_bytes(&PySpy, text, &Options::default()).unwrap();
+            crate::collapse::tests::collapse_bytes(&PySpy, text, &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
         let command = "process 7:\"python -c import os: x = 5 for y in \"ab\":   f(y) \"";
         let expected = format!(
@@ -328,7 +328,8 @@ mod tests {
         assert_eq!(out, expected);
         // A command that does not end is left out, and takes no other stack with it.
         let cut = "process 7:\"python -c \nimport os\nprocess 8:\"sh\";f (a.py:1) 3\n";
-        let (out, report) = crate::collapse::tests::collapse_bytes(&PySpy, cut, &Options::default()).unwrap();
+        let (out, report) =
+            crate::collapse::tests::collapse_bytes(&PySpy, cut, &CollapseOptions::default()).unwrap();
         assert_eq!((out.as_str(), report.not_understood.count), ("process 8:\"sh\";f (a.py:1) 3\n", 1));
     }
 
@@ -341,8 +342,8 @@ mod tests {
 
     #[test]
     fn is_told_from_other_folded_text() {
-        assert_eq!(PySpy.detect(b"main (a.py:1);fib (a.py:2) 3\nf (a.py:9) 1\n"), Verdict::Yes);
-        assert_eq!(PySpy.detect(b"main (orders.py) 3\n"), Verdict::Yes);
-        assert_eq!(PySpy.detect(b"calc;shop::visit(int);std::f(int) const 3\n"), Verdict::No);
+        assert_eq!(PySpy.detect(b"main (a.py:1);fib (a.py:2) 3\nf (a.py:9) 1\n"), Certainty::Yes);
+        assert_eq!(PySpy.detect(b"main (orders.py) 3\n"), Certainty::Yes);
+        assert_eq!(PySpy.detect(b"calc;shop::visit(int);std::f(int) const 3\n"), Certainty::No);
     }
 }

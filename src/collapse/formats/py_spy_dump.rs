@@ -19,7 +19,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK, python_place};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -41,15 +41,15 @@ impl Collapser for PySpyDump {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         if let Some(keys) = HeadKeys::read(head) {
             let known = keys.array && keys.has_all(&["thread_id", "owns_gil"]);
-            return if known { Verdict::Yes } else { Verdict::No };
+            return if known { Certainty::Yes } else { Certainty::No };
         }
         let mut lines = lines(head).take(50);
         let known = lines.any(|line| process(line).is_some())
             && lines.next().is_some_and(|line| line.starts_with(b"Python v"));
-        if known { Verdict::Yes } else { Verdict::No }
+        if known { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -100,7 +100,7 @@ fn thread(line: &[u8]) -> Option<(&[u8], &[u8])> {
 /// The frame of a thread: its name, or else its number.
 fn thread_frame(
     thread: Thread<'_>,
-    options: &Options,
+    options: &CollapseOptions,
     names: &mut FrameNames,
     sink: &mut dyn Sink,
 ) -> Option<FrameId> {
@@ -112,7 +112,7 @@ fn thread_frame(
 }
 
 struct Lines<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     values: Values,
     pid: Vec<u8>,
     command: Option<Vec<u8>>,
@@ -174,7 +174,12 @@ impl RecordParser for Lines<'_> {
     }
 }
 
-fn collapse_json(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+fn collapse_json(
+    input: Input,
+    options: &CollapseOptions,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
     let mut json = Json::new(input);
     let mut values = Values::single(options, "threads", "threads");
     let mut names = FrameNames::default();
@@ -259,9 +264,9 @@ mod tests {
     use super::*;
     use crate::folded::StackTable;
 
-    fn collapsed(text: &str, options: &Options) -> String {
+    fn collapsed(text: &str, options: &CollapseOptions) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
-        assert_eq!(PySpyDump.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(PySpyDump.detect(text.as_bytes()), Certainty::Yes);
         let (mut table, mut report) = (StackTable::default(), Report::default());
         PySpyDump.collapse(input, &Reading::alone(options), &mut table, &mut report).unwrap();
         assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
@@ -279,12 +284,12 @@ mod tests {
             {"pid":7,"os_thread_id":9,"thread_id":98,"thread_name":null,"owns_gil":true,"frames":[{"name":"g","filename":"libc.so.6","line":0}]}]"#;
         for text in [text, json] {
             assert_eq!(
-                collapsed(text, &Options::default()),
+                collapsed(text, &CollapseOptions::default()),
                 "Thread 9;g (libc.so.6) 1\na:b;main (x.py:9);f (x.py:3) 1\n"
             );
-            let tid = Options { tid: true, ..Options::default() };
+            let tid = CollapseOptions { tid: true, ..CollapseOptions::default() };
             assert!(collapsed(text, &tid).contains("a:b-7/8;main"));
-            let none = Options { threads_as_frames: Some(false), ..Options::default() };
+            let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
             assert_eq!(collapsed(text, &none), "g (libc.so.6) 1\nmain (x.py:9);f (x.py:3) 1\n");
             let again = format!("{text}\n{text}");
             assert_eq!(collapsed(&again, &none), "g (libc.so.6) 2\nmain (x.py:9);f (x.py:3) 2\n");

@@ -25,7 +25,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::times::{date, duration};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -56,18 +56,18 @@ impl Collapser for Pyinstrument {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         if is_page(head) && memchr::memmem::find(head, RENDERER).is_some() {
-            return Verdict::Yes;
+            return Certainty::Yes;
         }
         match HeadKeys::read(head) {
             // The second is what a page holds, in a file of its own.
             Some(keys)
                 if !keys.array && (keys.has("root_frame") || keys.has_all(&["session", "frame_tree"])) =>
             {
-                Verdict::Yes
+                Certainty::Yes
             }
-            _ => Verdict::No,
+            _ => Certainty::No,
         }
     }
 
@@ -307,7 +307,7 @@ fn settle(nodes: &mut [Node]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     fn frame(function: &str, time: &str, children: &[String]) -> String {
@@ -325,8 +325,8 @@ mod tests {
     fn the_session_of_a_page_may_be_a_file_of_its_own() {
         let tree = r#"{"identifier":"main\u0000/app/a.py\u00003","time":0.7,"attributes":{"cShop":0.7},"children":[]}"#;
         let text = format!(r#"{{"session":{{"duration":0.8,"sample_count":3}},"frame_tree":{tree}}}"#);
-        assert_eq!(Pyinstrument.detect(text.as_bytes()), Verdict::Yes);
-        assert_eq!(fold(&Pyinstrument, text, &Options::default()), "Shop.main (/app/a.py:3) 0.7\n");
+        assert_eq!(Pyinstrument.detect(text.as_bytes()), Certainty::Yes);
+        assert_eq!(fold(&Pyinstrument, text, &CollapseOptions::default()), "Shop.main (/app/a.py:3) 0.7\n");
     }
 
     #[test]
@@ -337,9 +337,9 @@ mod tests {
             &[frame("f", "0.2", &[]), frame("[self]", "0.1", &[]), frame("g", "0.0000005", &[])],
         );
         let text = document(&tree.replace(r#""function":"f""#, r#""class_name":"C","function":"f""#));
-        assert_eq!(Pyinstrument.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Pyinstrument.detect(text.as_bytes()), Certainty::Yes);
         assert_eq!(
-            fold(&Pyinstrument, text, &Options::default()),
+            fold(&Pyinstrument, text, &CollapseOptions::default()),
             "m (a.py:3) 0.2999995\nm (a.py:3);C.f (a.py:3) 0.2\nm (a.py:3);g (a.py:3) 0.0000005\n"
         );
     }
@@ -353,15 +353,16 @@ mod tests {
             &[frame("f", "0.000004", &[frame("h", "0.000005", &[])]), frame("g", "0.000003", &[])],
         );
         assert_eq!(
-            fold(&Pyinstrument, document(&tree), &Options::default()),
+            fold(&Pyinstrument, document(&tree), &CollapseOptions::default()),
             "m (a.py:3);f (a.py:3);h (a.py:3) 0.000003\nm (a.py:3);g (a.py:3) 0.000003\n"
         );
     }
 
     #[test]
     fn what_is_broken_is_placed() {
-        let error =
-            |text: &str| collapse_bytes(&Pyinstrument, text, &Options::default()).unwrap_err().to_string();
+        let error = |text: &str| {
+            collapse_bytes(&Pyinstrument, text, &CollapseOptions::default()).unwrap_err().to_string()
+        };
         for (root, message) in [
             ("[]", "byte 29: expected an object, found an array"),
             (r#"{"time":"x"}"#, "byte 37: expected a number, found a text"),

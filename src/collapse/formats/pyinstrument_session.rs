@@ -15,7 +15,9 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{date, duration, nanoseconds};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -41,9 +43,9 @@ impl Collapser for PyinstrumentSession {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_session = |keys: HeadKeys| !keys.array && keys.has_all(&["start_call_stack", "sample_count"]);
-        if HeadKeys::read(head).is_some_and(is_session) { Verdict::Yes } else { Verdict::No }
+        if HeadKeys::read(head).is_some_and(is_session) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -99,7 +101,7 @@ struct Session {
 }
 
 impl Session {
-    fn records(&mut self, json: &mut Json, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    fn records(&mut self, json: &mut Json, options: &CollapseOptions, sink: &mut dyn Sink) -> Result<()> {
         json.begin_array()?;
         while json.next_item()? {
             let (mut frames, mut time) = (Vec::new(), Weight::ZERO);
@@ -122,7 +124,7 @@ impl Session {
         &mut self,
         frames: &[String],
         time: Weight,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
     ) -> Result<()> {
         self.budget.check(frames.len())?;
@@ -154,7 +156,7 @@ impl Session {
     }
 
     /// `Shop.main (orders.py:35)`
-    fn frame(&mut self, text: &str, options: &Options, sink: &mut dyn Sink) -> FrameId {
+    fn frame(&mut self, text: &str, options: &CollapseOptions, sink: &mut dyn Sink) -> FrameId {
         let mut parts = text.split('\u{1}');
         let mut place = parts.next().unwrap_or_default().split('\0');
         let (function, file) = (place.next().unwrap_or_default(), place.next().unwrap_or_default());

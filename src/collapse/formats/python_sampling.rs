@@ -12,7 +12,7 @@ use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal,
 };
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Weights, parse_line};
@@ -40,7 +40,7 @@ impl Collapser for PythonSampling {
         ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let (mut own, mut other) = (0, 0);
         for line in head_lines(head) {
             match parse_line(line, Columns::One).and_then(|line| thread(line.stack)) {
@@ -50,7 +50,7 @@ impl Collapser for PythonSampling {
                 _ => other += 1,
             }
         }
-        if own > other { Verdict::Yes } else { Verdict::No }
+        if own > other { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -132,19 +132,19 @@ fn located(frame: &[u8]) -> Option<(&[u8], &[u8], u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::fold;
 
     const TEXT: &str = "tid:12;orders.py:<module>:40;orders.py:fib:23;<GC> 14\ntid:13;<native> 2\ntid:14 1\n";
 
     #[test]
     fn frames_are_those_of_other_profilers_of_python() {
-        assert_eq!(PythonSampling.detect(b"tid:12;orders.py:fib:23 14\n"), Verdict::Yes);
+        assert_eq!(PythonSampling.detect(b"tid:12;orders.py:fib:23 14\n"), Certainty::Yes);
         assert_eq!(
-            fold(&PythonSampling, TEXT, &Options::default()),
+            fold(&PythonSampling, TEXT, &CollapseOptions::default()),
             "tid:12;<module> (orders.py:40);fib (orders.py:23);<GC> 14\ntid:13;<native> 2\ntid:14 1\n"
         );
-        let hidden = Options { threads_as_frames: Some(false), ..Options::default() };
+        let hidden = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(
             fold(&PythonSampling, TEXT, &hidden),
             "<module> (orders.py:40);fib (orders.py:23);<GC> 14\n<native> 2\n[no stack] 1\n"
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn other_text_is_not_of_it() {
         for text in ["main;f 3\n", "tid:x;a.py:f:3 3\n", "tid:12;main;f 3\n", "tid:12;:f:3 1\n", ""] {
-            assert_eq!(PythonSampling.detect(text.as_bytes()), Verdict::No, "{text}");
+            assert_eq!(PythonSampling.detect(text.as_bytes()), Certainty::No, "{text}");
         }
     }
 }

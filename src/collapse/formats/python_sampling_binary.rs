@@ -22,7 +22,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
 };
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
@@ -63,8 +63,8 @@ impl Collapser for PythonSamplingBinary {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.len() >= HEADER && (head.starts_with(LITTLE) || head.starts_with(BIG)))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.len() >= HEADER && (head.starts_with(LITTLE) || head.starts_with(BIG)))
     }
 
     fn collapse(
@@ -160,7 +160,7 @@ struct State {
 }
 
 impl Samples {
-    fn new(header: &Header, options: &Options, sink: &dyn Sink) -> Samples {
+    fn new(header: &Header, options: &CollapseOptions, sink: &dyn Sink) -> Samples {
         let contexts = sink.wants().contexts || options.shows_threads(true);
         Samples {
             order: header.order,
@@ -268,7 +268,7 @@ impl Samples {
         self,
         header: &Header,
         frames: &Frames<'_>,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -426,9 +426,9 @@ mod tests {
     fn stacks_are_those_of_the_text() {
         for (is_big, count) in [(false, 4), (true, 4), (false, 8)] {
             let bytes = recording(is_big, count, &samples());
-            assert_eq!(PythonSamplingBinary.detect(&bytes), Verdict::Magic);
+            assert_eq!(PythonSamplingBinary.detect(&bytes), Certainty::Magic);
             let (folded, report) =
-                collapse_bytes(&PythonSamplingBinary, &bytes, &Options::default()).unwrap();
+                collapse_bytes(&PythonSamplingBinary, &bytes, &CollapseOptions::default()).unwrap();
             let expected = "tid:7;<module> (orders.py:40);fib (orders.py:23) 4\n\
                 tid:7;<module> (orders.py:40);fib (orders.py:23);<GC> 1\ntid:9 1\n";
             assert_eq!(folded, expected, "{is_big} {count}");
@@ -438,7 +438,7 @@ mod tests {
                 (Some(500), Some(Duration::from_micros(40)))
             );
         }
-        let hidden = Options { threads_as_frames: Some(false), ..Options::default() };
+        let hidden = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         let folded = fold(&PythonSamplingBinary, recording(false, 4, &samples()), &hidden);
         assert!(folded.contains("[no stack] 1\n"), "{folded}");
     }
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn damage_is_said() {
         let error = |bytes: &[u8]| {
-            let result = collapse_bytes(&PythonSamplingBinary, bytes, &Options::default());
+            let result = collapse_bytes(&PythonSamplingBinary, bytes, &CollapseOptions::default());
             result.err().map(|e| e.to_string()).unwrap_or_default()
         };
         let whole = recording(false, 4, &samples());
@@ -464,11 +464,14 @@ mod tests {
             let error = error(&recording(false, 4, &[sample]));
             assert!(error.contains(what), "{what}: {error}");
         }
-        let (_, report) =
-            collapse_bytes(&PythonSamplingBinary, recording(false, 4, &samples()[..1]), &Options::default())
-                .unwrap();
+        let (_, report) = collapse_bytes(
+            &PythonSamplingBinary,
+            recording(false, 4, &samples()[..1]),
+            &CollapseOptions::default(),
+        )
+        .unwrap();
         assert!(report.not_understood.doubts[0].contains("the file says 6"), "{report:?}");
         // A recorder that was killed has left zeros in place of the header.
-        assert_eq!(PythonSamplingBinary.detect(&[0; 64]), Verdict::No);
+        assert_eq!(PythonSamplingBinary.detect(&[0; 64]), Certainty::No);
     }
 }

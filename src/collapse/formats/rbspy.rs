@@ -16,7 +16,9 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -42,9 +44,9 @@ impl Collapser for RbspyRaw {
         ContextInfo { times: "samples", clock: Some("realtime"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let first = lines(head).next().unwrap_or_default().trim_ascii_end();
-        if is_version(first) { Verdict::Yes } else { Verdict::No }
+        if is_version(first) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -94,7 +96,7 @@ fn nanoseconds(time: &Json) -> Option<u64> {
 }
 
 struct Recording<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     names: FrameNames,
     stack: Vec<FrameId>,
 }
@@ -163,15 +165,15 @@ mod tests {
              \"nanos_since_epoch\":5}}}}\n{{\"trace\":[{LEAF},{ROOT}],\"pid\":7,\"thread_id\":8,\"time\":{{\
              \"secs_since_epoch\":1,\"nanos_since_epoch\":2}},\"on_cpu\":false}}\n[{ROOT}]\n{{\"trace\":[]}}\n"
         );
-        assert_eq!(RbspyRaw.detect(text.as_bytes()), Verdict::Yes);
-        let (out, report) = collapse_bytes(&RbspyRaw, &text, &Options::default()).unwrap();
+        assert_eq!(RbspyRaw.detect(text.as_bytes()), Certainty::Yes);
+        let (out, report) = collapse_bytes(&RbspyRaw, &text, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "<main> - a.rb 1\n<main> - a.rb;f: - /x/a.rb:3 1\n[no stack] 1\n");
         assert_eq!((report.facts.rate, report.facts.producer.as_deref()), (Some(99), Some("rbspy 0.55.0")));
         assert!(report.facts.start.is_some());
-        let threads = Options { tid: true, ..Options::default() };
+        let threads = CollapseOptions { tid: true, ..CollapseOptions::default() };
         assert!(fold(&RbspyRaw, &text, &threads).contains("Thread 8-7/8;<main> - a.rb;f: - /x/a.rb:3 1\n"));
         let bad = format!("{text}{{\"trace\":[{{}}]}}\n{{\"trace\":[");
-        let (_, report) = collapse_bytes(&RbspyRaw, bad, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&RbspyRaw, bad, &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 2);
     }
 }

@@ -19,7 +19,9 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::launches::{Launches, Owner, Work};
 use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -52,10 +54,10 @@ impl Collapser for Rocprof {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         match HeadKeys::read(head) {
-            Some(keys) if !keys.array && keys.has(TOOL) => Verdict::Yes,
-            _ => Verdict::No,
+            Some(keys) if !keys.array && keys.has(TOOL) => Certainty::Yes,
+            _ => Certainty::No,
         }
     }
 
@@ -183,7 +185,7 @@ impl Recording {
         Ok(())
     }
 
-    fn finish(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn finish(self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut declared = Vec::new();
         let columns = self.launches.declare(&mut declared);
         let mut values = Values::new(options, declared, 0)?;
@@ -435,14 +437,14 @@ mod tests {
                                        {"kind": "C", "operations": ["NONE", "HOST_TO_DEVICE"]}],
                     "marker_api": [{"key": 4, "value": "step; 1"}]}}]}"#;
 
-    fn value(name: &str) -> Options {
-        Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() }
+    fn value(name: &str) -> CollapseOptions {
+        CollapseOptions { values: ValueSelection::Named(vec![name.into()]), ..CollapseOptions::default() }
     }
 
     #[test]
     fn kernels_are_below_their_launches() {
-        assert_eq!(Rocprof.detect(TEXT.as_bytes()), Verdict::Yes);
-        let (folded, report) = collapse_bytes(&Rocprof, TEXT, &Options::default()).unwrap();
+        assert_eq!(Rocprof.detect(TEXT.as_bytes()), Certainty::Yes);
+        let (folded, report) = collapse_bytes(&Rocprof, TEXT, &CollapseOptions::default()).unwrap();
         let expected = "[no stack];(anonymous) 0.001\nhipMemcpy;HOST_TO_DEVICE 0.5\nstep: 1;hipLaunchKernel;g(float*) 1\n";
         assert_eq!(folded, expected);
         assert_eq!(
@@ -461,7 +463,7 @@ mod tests {
             fold(&Rocprof, TEXT, &value("events")),
             "hipMemcpy 0.01\nstep: 1 0.12\nstep: 1;hipLaunchKernel 0.1\n"
         );
-        let threads = Options { tid: true, ..Options::default() };
+        let threads = CollapseOptions { tid: true, ..CollapseOptions::default() };
         let folded = fold(&Rocprof, TEXT, &threads);
         assert!(folded.contains("[unnamed]-7/8;step: 1;hipLaunchKernel;g(float*) 1\n"), "{folded}");
     }
@@ -469,10 +471,13 @@ mod tests {
     #[test]
     fn calls_alone_are_events() {
         let text = TEXT.replace("kernel_dispatch", "other").replace("memory_copy", "another");
-        assert!(fold(&Rocprof, &text, &Options::default()).ends_with("step: 1;hipLaunchKernel 0.1\n"));
-        let error = |text: &str| collapse_bytes(&Rocprof, text, &Options::default()).unwrap_err().to_string();
+        assert!(
+            fold(&Rocprof, &text, &CollapseOptions::default()).ends_with("step: 1;hipLaunchKernel 0.1\n")
+        );
+        let error =
+            |text: &str| collapse_bytes(&Rocprof, text, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error(&TEXT.replace("1300", "-3")).contains("a whole number of 64 bits"));
         assert!(error(&TEXT[..300]).contains("the end of the input"));
-        assert_eq!(Rocprof.detect(b"{\"traceEvents\": []}"), Verdict::No);
+        assert_eq!(Rocprof.detect(b"{\"traceEvents\": []}"), Certainty::No);
     }
 }

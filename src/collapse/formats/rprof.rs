@@ -16,7 +16,9 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -46,9 +48,9 @@ impl Collapser for Rprof {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let first = lines(head).next().unwrap_or_default();
-        if interval(first.trim_ascii_end()).is_some() { Verdict::Yes } else { Verdict::No }
+        if interval(first.trim_ascii_end()).is_some() { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -92,7 +94,7 @@ struct Profile {
 
 impl Profile {
     /// Reads a line; `false` if it is not one of the format's.
-    fn line(&mut self, line: &[u8], options: &Options, sink: &mut dyn Sink) -> Result<bool> {
+    fn line(&mut self, line: &[u8], options: &CollapseOptions, sink: &mut dyn Sink) -> Result<bool> {
         if let Some(interval) = interval(line) {
             self.interval = Some(interval);
             return Ok(true);
@@ -120,7 +122,12 @@ impl Profile {
     }
 
     /// The frames of a sample, leaf first; `None` if it is not one.
-    fn stack(&mut self, mut rest: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<Vec<FrameId>> {
+    fn stack(
+        &mut self,
+        mut rest: &[u8],
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+    ) -> Option<Vec<FrameId>> {
         let mut frames = Vec::new();
         let mut place: Option<(&[u8], u32)> = None;
         while !rest.is_empty() {
@@ -148,7 +155,7 @@ impl Profile {
         &mut self,
         name: &[u8],
         place: Option<(&[u8], u32)>,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
     ) -> FrameId {
         let (file, line) = place.unwrap_or_default();
@@ -184,17 +191,18 @@ mod tests {
     fn samples_weigh_the_interval() {
         let text = "memory profiling: line profiling: sample.interval=10000\n#File 1: a;b.R\n\
                     :1:2:3:0:1#3 \"f\" 1#9 \"main\" 1#12 \n:1:2:3:0:\"<GC>\" \"say \"x\"\" \"main\" \n1#4\n";
-        assert_eq!(Rprof.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Rprof.detect(text.as_bytes()), Certainty::Yes);
         assert_eq!(
-            fold(&Rprof, text, &Options::default()),
+            fold(&Rprof, text, &CollapseOptions::default()),
             "<script> 10000\nmain;f 10000\nmain;say \"x\";<GC> 10000\n"
         );
-        let lines = Options { srcline: true, ..Options::default() };
+        let lines = CollapseOptions { srcline: true, ..CollapseOptions::default() };
         assert!(fold(&Rprof, text, &lines).contains("main (a:b.R:9);f (a:b.R:3) 10000\n"));
-        let (_, report) = collapse_bytes(&Rprof, format!("{text}nonsense\n"), &Options::default()).unwrap();
+        let (_, report) =
+            collapse_bytes(&Rprof, format!("{text}nonsense\n"), &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 1);
         assert_eq!(report.facts.period, Some(Weight::new(10_000)));
-        let error = collapse_bytes(&Rprof, "\"f\" \n", &Options::default()).unwrap_err().to_string();
+        let error = collapse_bytes(&Rprof, "\"f\" \n", &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("test:1: expected a first line"), "{error}");
     }
 }

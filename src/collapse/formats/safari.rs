@@ -14,7 +14,9 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -40,12 +42,12 @@ impl Collapser for Safari {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_ours = |keys: HeadKeys| {
             keys.has("recording.sampleStackTraces")
                 || keys.has_all(&["recording.displayName", "recording.instrumentTypes"])
         };
-        if HeadKeys::read(head).is_some_and(is_ours) { Verdict::Yes } else { Verdict::No }
+        if HeadKeys::read(head).is_some_and(is_ours) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -173,7 +175,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     fn document(durations: &str) -> String {
@@ -188,12 +190,13 @@ mod tests {
     #[test]
     fn samples_weigh_their_durations() {
         let text = document("[0.25,0.001]");
-        assert_eq!(Safari.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Safari.detect(text.as_bytes()), Certainty::Yes);
         let expected = "(anonymous) (a.js:9);f: (a.js:3) 0.25\n[no stack] 0.001\n";
-        assert_eq!(fold(&Safari, &text, &Options::default()), expected);
-        let (_, report) = collapse_bytes(&Safari, &text, &Options::default()).unwrap();
+        assert_eq!(fold(&Safari, &text, &CollapseOptions::default()), expected);
+        let (_, report) = collapse_bytes(&Safari, &text, &CollapseOptions::default()).unwrap();
         assert_eq!(report.facts.duration, Some(std::time::Duration::from_millis(2500)));
-        let error = collapse_bytes(&Safari, document("[1]"), &Options::default()).unwrap_err().to_string();
+        let error =
+            collapse_bytes(&Safari, document("[1]"), &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("as many durations as the 2 samples, found \"1\""), "{error}");
     }
 }

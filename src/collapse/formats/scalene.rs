@@ -18,7 +18,8 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{date, duration, nanoseconds};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::FrameId;
@@ -50,13 +51,13 @@ impl Collapser for Scalene {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_of_it = HeadKeys::read(head).is_some_and(|keys| {
             let others = ["args", "combined_stacks", "elapsed_time_sec"];
             let sorted = keys.has("alloc_samples") && others.iter().any(|key| keys.has(key));
             !keys.array && (sorted || keys.has_all(&["start_time_absolute", "start_time_perf", "stacks"]))
         });
-        if is_of_it { Verdict::Yes } else { Verdict::No }
+        if is_of_it { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -108,7 +109,7 @@ impl Profile {
     fn read(
         &mut self,
         json: &mut Json,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -148,7 +149,7 @@ impl Profile {
         &mut self,
         json: &mut Json,
         value: usize,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
     ) -> Result<()> {
         if json.null()? {
@@ -191,7 +192,7 @@ impl Profile {
         Ok(())
     }
 
-    fn frame(&mut self, json: &mut Json, options: &Options, sink: &mut dyn Sink) -> Result<FrameId> {
+    fn frame(&mut self, json: &mut Json, options: &CollapseOptions, sink: &mut dyn Sink) -> Result<FrameId> {
         let (mut name, mut file, mut line, mut address) = (String::new(), String::new(), None, 0);
         let mut is_native = false;
         let mut key = String::new();
@@ -319,14 +320,14 @@ mod tests {
 
     #[test]
     fn each_kind_of_stacks_is_a_value() {
-        assert_eq!(Scalene.detect(PROFILE.as_bytes()), Verdict::Yes);
+        assert_eq!(Scalene.detect(PROFILE.as_bytes()), Certainty::Yes);
         assert_eq!(
             Scalene.detect(b"{\"alloc_samples\":0,\"elapsed_time_sec\":1.5,\"files\":{"),
-            Verdict::Yes
+            Certainty::Yes
         );
-        assert_eq!(Scalene.detect(br#"{"args": [], "elapsed_time_sec": 1}"#), Verdict::No);
+        assert_eq!(Scalene.detect(br#"{"args": [], "elapsed_time_sec": 1}"#), Certainty::No);
         assert_eq!(
-            fold(&Scalene, PROFILE, &Options::default()),
+            fold(&Scalene, PROFILE, &CollapseOptions::default()),
             "<module> (/a b.py:9);a::b;[x.so] 3\n[no stack] 1\n"
         );
         for (value, expected) in [
@@ -334,9 +335,12 @@ mod tests {
             ("python-samples", "<module> (/a b.py:9);f (/a b.py:3) 5\n"),
         ] {
             let named = ValueSelection::Named(vec![value.as_bytes().to_vec()]);
-            assert_eq!(fold(&Scalene, PROFILE, &Options { values: named, ..Options::default() }), expected);
+            assert_eq!(
+                fold(&Scalene, PROFILE, &CollapseOptions { values: named, ..CollapseOptions::default() }),
+                expected
+            );
         }
-        let (_, report) = collapse_bytes(&Scalene, PROFILE, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Scalene, PROFILE, &CollapseOptions::default()).unwrap();
         assert_eq!(report.facts.command.as_deref(), Some("a b.py 3"));
         assert_eq!(report.facts.duration, Some(std::time::Duration::from_millis(2500)));
     }
@@ -344,18 +348,22 @@ mod tests {
     #[test]
     fn a_profile_of_lines_names_the_option_that_keeps_stacks() {
         let lines = r#"{"alloc_samples": 0, "elapsed_time_sec": 1.5, "files": {}, "stacks": []}"#;
-        let error = collapse_bytes(&Scalene, lines, &Options::default()).unwrap_err().to_string();
+        let error = collapse_bytes(&Scalene, lines, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("--stacks"), "{error}");
         assert!(
-            collapse_bytes(&Scalene, r#"{"alloc_samples": 0, "stacks": [[["a"]]]}"#, &Options::default())
-                .is_err()
+            collapse_bytes(
+                &Scalene,
+                r#"{"alloc_samples": 0, "stacks": [[["a"]]]}"#,
+                &CollapseOptions::default()
+            )
+            .is_err()
         );
     }
 
     #[test]
     fn without_native_frames_those_of_python_are_shown() {
         let python = r#"{"alloc_samples": 0, "args": [], "stacks": [[["a.py f:3;"], {"count": 5}]]}"#;
-        let (text, report) = collapse_bytes(&Scalene, python, &Options::default()).unwrap();
+        let (text, report) = collapse_bytes(&Scalene, python, &CollapseOptions::default()).unwrap();
         assert_eq!(text, "f (a.py:3) 5\n");
         assert!(report.facts.warnings.is_empty());
     }

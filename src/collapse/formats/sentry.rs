@@ -18,7 +18,9 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -44,12 +46,12 @@ impl Collapser for Sentry {
         ContextInfo { times: "samples", clock: None, labels: "thread, tid" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_ours = |keys: HeadKeys| {
             let samples = keys.has("profile.samples.stack_id") || keys.has("profile.thread_metadata");
             !keys.array && (samples || keys.has_all(&["profile.frames", "profile.stacks"]))
         };
-        if HeadKeys::read(head).is_some_and(is_ours) { Verdict::Yes } else { Verdict::No }
+        if HeadKeys::read(head).is_some_and(is_ours) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -100,7 +102,13 @@ struct Sample {
 }
 
 impl Profile {
-    fn field(&mut self, json: &mut Json, key: &str, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    fn field(
+        &mut self,
+        json: &mut Json,
+        key: &str,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
         match (key, json.peek()?) {
             ("frames", Kind::Array) => {
                 json.begin_array()?;
@@ -147,7 +155,7 @@ impl Profile {
         Ok(())
     }
 
-    fn push(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn push(self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut values = Values::single(options, "samples", "samples");
         let mut budget = Budget::default();
         let (mut stack, mut missing) = (Vec::new(), 0u64);
@@ -203,7 +211,7 @@ fn read_sample(json: &mut Json) -> Result<Sample> {
 fn read_frame(
     json: &mut Json,
     names: &mut FrameNames,
-    options: &Options,
+    options: &CollapseOptions,
     sink: &mut dyn Sink,
 ) -> Result<FrameId> {
     let [mut function, mut module, mut file, mut path] = std::array::from_fn(|_| String::new());

@@ -21,7 +21,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place};
@@ -54,8 +54,8 @@ impl Collapser for Simpleperf {
         ContextInfo { times: "samples", clock: Some("perf"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.starts_with(MAGIC))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.starts_with(MAGIC))
     }
 
     fn collapse(
@@ -209,7 +209,7 @@ impl Recording {
         Some(())
     }
 
-    fn collapse(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn collapse(self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut names = FrameNames::default();
         let frames: Vec<FrameId> = self
             .frames
@@ -268,7 +268,7 @@ impl Recording {
         let place = Place { module: module_name(path), kind: kind_of(path, b""), ..Place::default() };
         match known {
             Some(symbol) => names.plain_at(symbol, &place, sink),
-            None => names.module(path, 0, &Options::default(), sink),
+            None => names.module(path, 0, &CollapseOptions::default(), sink),
         }
     }
 }
@@ -349,14 +349,14 @@ mod tests {
     #[test]
     fn samples_weigh_the_count_of_their_event() {
         let text = recording(&records());
-        assert_eq!(Simpleperf.detect(&text), Verdict::Magic);
-        let (out, report) = collapse_bytes(&Simpleperf, &text, &Options::default()).unwrap();
+        assert_eq!(Simpleperf.detect(&text), Certainty::Magic);
+        let (out, report) = collapse_bytes(&Simpleperf, &text, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "RenderThread;main;[libc.so] 7\nRenderThread;main;a:b 100\n");
         assert_eq!(report.notes, ["9 samples were lost while recording"]);
-        let faults = Options {
+        let faults = CollapseOptions {
             values: crate::collapse::ValueSelection::Named(vec![b"page-faults".to_vec()]),
             tid: true,
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         assert_eq!(fold(&Simpleperf, &text, &faults), "RenderThread-7/8;main 3\n");
     }
@@ -365,13 +365,14 @@ mod tests {
     fn what_is_cut_or_damaged_is_told() {
         let whole = recording(&records());
         let (_, report) =
-            collapse_bytes(&Simpleperf, &whole[..whole.len() - 4], &Options::default()).unwrap();
+            collapse_bytes(&Simpleperf, &whole[..whole.len() - 4], &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.doubts, ["the recording ends without its last record"]);
         let (_, report) =
-            collapse_bytes(&Simpleperf, &whole[..whole.len() - 6], &Options::default()).unwrap();
+            collapse_bytes(&Simpleperf, &whole[..whole.len() - 6], &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.doubts, ["the recording is cut off within a record"]);
-        let error =
-            |text: &[u8]| collapse_bytes(&Simpleperf, text, &Options::default()).unwrap_err().to_string();
+        let error = |text: &[u8]| {
+            collapse_bytes(&Simpleperf, text, &CollapseOptions::default()).unwrap_err().to_string()
+        };
         assert!(error(b"SIMPLEPERF\x02\0").contains("SIMPLEPERF and version 1"));
         let damaged = recording(&[[&2u32.to_le_bytes()[..], &[0x0a, 0x7f]].concat()]);
         assert!(

@@ -21,7 +21,8 @@ use crate::collapse::kit::times::{duration, lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
@@ -48,11 +49,11 @@ impl Collapser for Speedscope {
         ContextInfo { times: "samples, events", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
+    fn detect(&self, head: &[u8]) -> Certainty {
+        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Certainty::No };
         let said = keys.has("$schema") && memchr::memmem::find(head, b"speedscope").is_some();
         let shaped = keys.has_all(&["profiles.type", "profiles.unit"]) || keys.has("shared.frames");
-        if said || shaped { Verdict::Yes } else { Verdict::No }
+        if said || shaped { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -134,7 +135,7 @@ impl File {
 
     fn collapse(
         &self,
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
         report: &mut Report,
@@ -420,9 +421,9 @@ mod tests {
     use super::*;
     use crate::folded::StackTable;
 
-    fn collapsed(text: &str, options: &Options) -> Result<String> {
+    fn collapsed(text: &str, options: &CollapseOptions) -> Result<String> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
-        assert_eq!(Speedscope.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Speedscope.detect(text.as_bytes()), Certainty::Yes);
         let mut table = StackTable::default();
         Speedscope.collapse(input, &Reading::alone(options), &mut table, &mut Report::default())?;
         let mut out = Vec::new();
@@ -442,7 +443,7 @@ mod tests {
             {{"type":"C","frame":2,"at":12}}]}}],{FRAMES}}}"#
         );
         assert_eq!(
-            collapsed(&text, &Options::default()).unwrap(),
+            collapsed(&text, &CollapseOptions::default()).unwrap(),
             "(anonymous) 2\na 2.5\na;b: (x.py:3) 0.5\n"
         );
     }
@@ -453,10 +454,13 @@ mod tests {
             r#"{{{FRAMES},"profiles":[{{"type":"sampled","unit":"none","name":"Thread 7 \"x\"","samples":[[0],[0,1]],"weights":[1,2]}},
             {{"type":"sampled","unit":"none","name":"main","samples":[[]],"weights":[4]}}]}}"#
         );
-        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "main 4\nx;a 1\nx;a;b: (x.py:3) 2\n");
-        let tid = Options { tid: true, ..Options::default() };
+        assert_eq!(
+            collapsed(&text, &CollapseOptions::default()).unwrap(),
+            "main 4\nx;a 1\nx;a;b: (x.py:3) 2\n"
+        );
+        let tid = CollapseOptions { tid: true, ..CollapseOptions::default() };
         assert_eq!(collapsed(&text, &tid).unwrap(), "main-?/? 4\nx-?/7;a 1\nx-?/7;a;b: (x.py:3) 2\n");
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(collapsed(&text, &none).unwrap(), "[no stack] 4\na 1\na;b: (x.py:3) 2\n");
     }
 
@@ -471,7 +475,7 @@ mod tests {
             let text = format!(
                 r#"{{{FRAMES},"profiles":[{{"type":"sampled","unit":"none","name":"","samples":{samples},"weights":{weights}}}]}}"#
             );
-            let error = collapsed(&text, &Options::default()).unwrap_err().to_string();
+            let error = collapsed(&text, &CollapseOptions::default()).unwrap_err().to_string();
             assert!(error.starts_with("test: byte ") && error.contains(message), "{error}");
         }
     }

@@ -23,7 +23,7 @@ use crate::collapse::kit::times::{lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Sampled, Trie};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -54,11 +54,11 @@ impl Collapser for Spx {
         ContextInfo { times: "calls", clock: Some("recording"), ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         let is_events = lines.next() == Some(EVENTS);
         let is_event = lines.next().is_some_and(|line| line == FUNCTIONS || event(line).is_some());
-        if is_events && is_event { Verdict::Yes } else { Verdict::No }
+        if is_events && is_event { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -197,7 +197,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -205,15 +205,21 @@ mod tests {
 
     #[test]
     fn time_is_that_of_the_open_call() {
-        assert_eq!(Spx.detect(TEXT.as_bytes()), Verdict::Yes);
-        assert_eq!(fold(&Spx, TEXT, &Options::default()), "/a b.php 10.5\n/a b.php;Shop::run: 19.5\n");
-        let calls = Options { values: ValueSelection::Named(vec![b"calls".to_vec()]), ..Options::default() };
+        assert_eq!(Spx.detect(TEXT.as_bytes()), Certainty::Yes);
+        assert_eq!(
+            fold(&Spx, TEXT, &CollapseOptions::default()),
+            "/a b.php 10.5\n/a b.php;Shop::run: 19.5\n"
+        );
+        let calls = CollapseOptions {
+            values: ValueSelection::Named(vec![b"calls".to_vec()]),
+            ..CollapseOptions::default()
+        };
         assert_eq!(fold(&Spx, TEXT, &calls), "/a b.php 1\n/a b.php;Shop::run: 2\n");
-        let (_, report) = collapse_bytes(&Spx, TEXT, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Spx, TEXT, &CollapseOptions::default()).unwrap();
         assert_eq!(report.facts.duration, Some(std::time::Duration::from_micros(30)));
         assert!(report.facts.warnings.is_empty() && report.not_understood.count == 0);
         for other in [&b"[events]\nx\n"[..], b"[events]", b"a [events]\n0 1 1\n", b""] {
-            assert_eq!(Spx.detect(other), Verdict::No, "{other:?}");
+            assert_eq!(Spx.detect(other), Certainty::No, "{other:?}");
         }
     }
 
@@ -223,14 +229,14 @@ mod tests {
             (TEXT.find("Shop").unwrap(), "functions have no name"),
             (TEXT.find("[func").unwrap(), "functions have no name"),
         ] {
-            let (_, report) = collapse_bytes(&Spx, &TEXT[..cut], &Options::default()).unwrap();
+            let (_, report) = collapse_bytes(&Spx, &TEXT[..cut], &CollapseOptions::default()).unwrap();
             assert!(report.facts.warnings[0].contains(warning), "{:?}", report.facts.warnings);
         }
         let open = TEXT.replace("0 0 40 4\n", "");
-        let (_, report) = collapse_bytes(&Spx, &open, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Spx, &open, &CollapseOptions::default()).unwrap();
         assert!(report.facts.warnings[0].contains("1 calls have no end"));
         let wrong = TEXT.replace("1 0 22.5 4\n", "0 0 22.5 4\n");
-        let (_, report) = collapse_bytes(&Spx, &wrong, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Spx, &wrong, &CollapseOptions::default()).unwrap();
         // And the end of the program, which closes a call that is not the last one open.
         assert_eq!(report.not_understood.count, 2);
     }

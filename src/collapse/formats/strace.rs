@@ -19,7 +19,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::Result;
 use crate::input::Input;
@@ -45,15 +45,15 @@ impl Collapser for Strace {
         ContextInfo { times: "calls, with -r, -t, -tt or -ttt", clock: None, labels: "thread, tid" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut before = None;
         for line in head_lines(head) {
             if before.is_some() && line.starts_with(b" > ") && frame(line).is_some() {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
             before = call(line);
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -326,7 +326,7 @@ fn opening(text: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -392,11 +392,14 @@ mod tests {
     #[test]
     fn a_call_is_the_leaf() {
         let text = "7 write(1) = 1 <0.000002>\n > /b(f+0x1) [0x1]\n > /b(main+0x1) [0x1]\n8 futex(1 <unfinished ...>\n7 write(2) = 1 <0.5>\n > /b(main+0x1) [0x1]\n8 <... futex resumed>) = 0 <0.1>\n > /b(g+0x1) [0x1]\n8 +++ exited +++\n";
-        assert_eq!(fold(&Strace, text, &Options::default()), "g;futex 1\nmain;f;write 1\nmain;write 1\n");
-        let time = Options {
+        assert_eq!(
+            fold(&Strace, text, &CollapseOptions::default()),
+            "g;futex 1\nmain;f;write 1\nmain;write 1\n"
+        );
+        let time = CollapseOptions {
             values: ValueSelection::Named(vec![b"time".to_vec()]),
             tid: true,
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         assert_eq!(
             fold(&Strace, text, &time),
@@ -407,13 +410,13 @@ mod tests {
     #[test]
     fn the_stack_of_an_exit_follows_the_end_of_its_thread() {
         let text = "7<a b> 1.5 exit(0) = ?\n8 exit_group(0) = ?\n7<a b> 1.6 +++ exited with 0 +++\n > /b(f+0x1) [0x1]\n8 +++ killed by SIGTERM +++\n > /b(g+0x1) [0x1]\n9 +++ exited with 0 +++\n";
-        assert_eq!(fold(&Strace, text, &Options::default()), "f;exit 1\ng;exit_group 1\n");
+        assert_eq!(fold(&Strace, text, &CollapseOptions::default()), "f;exit 1\ng;exit_group 1\n");
     }
 
     #[test]
     fn the_stack_of_a_signal_is_passed_over() {
         let text = "7 1.5 --- SIGCHLD {} ---\n > /b(f+0x1) [0x1]\n7 write(1, \"--- x ---\") = 1\n > /b(g+0x1) [0x1]\n";
-        let (folded, report) = collapse_bytes(&Strace, text, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&Strace, text, &CollapseOptions::default()).unwrap();
         assert_eq!((folded.as_str(), report.not_understood.count), ("g;write 1\n", 0));
         assert_eq!(report.details, ["1 signals are no calls and are left out"]);
     }
@@ -421,7 +424,7 @@ mod tests {
     #[test]
     fn the_stack_of_an_exit_that_is_not_printed_is_no_loss() {
         let text = "7 open(0) = -1 ENOENT\n > /b(f+0x1) [0x1]\n7 +++ exited with 0 +++\n > /b(g+0x1) [0x1]\n > /b(h+0x1) [0x1]\n8 +++ exited with 0 +++\n";
-        let (folded, report) = collapse_bytes(&Strace, text, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&Strace, text, &CollapseOptions::default()).unwrap();
         assert_eq!((folded.as_str(), report.not_understood.count), ("f;open 1\n", 0));
         assert_eq!(report.details, ["left out: stacks of ended threads (1) whose last call is not printed"]);
     }
@@ -431,7 +434,7 @@ mod tests {
         let (folded, report) = collapse_bytes(
             &Strace,
             " > /b(f+0x1) [0x1]\n1 brk(0) = 0\n > /b(g+0x1) [0x1]\n",
-            &Options::default(),
+            &CollapseOptions::default(),
         )
         .unwrap();
         assert_eq!((folded.as_str(), report.not_understood.count), ("g;brk 1\n", 1));

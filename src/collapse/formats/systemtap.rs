@@ -16,7 +16,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_first, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -38,16 +38,16 @@ impl Collapser for SystemTap {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut frames = 0;
         for line in head_lines(head).take(2000) {
             if frame(line).is_some_and(|frame| !frame.symbol.is_empty() && !frame.module.is_empty()) {
                 frames += 1;
             } else if frames > 0 && weight(line).is_some() {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -129,12 +129,12 @@ fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]
     fn frames_have_any_of_their_parts() {
-        let kernel = Options { kernel: true, ..Options::default() };
+        let kernel = CollapseOptions { kernel: true, ..CollapseOptions::default() };
         for (line, name) in [
             (" 0xffffffff8103ce3b : native_safe_halt+0xb/0x10 [kernel]", "native_safe_halt_[k]"),
             (" 0xffffffffa0 : ext4_f+0xb/0x10 [ext4] (inexact)", "ext4_f_[k]"),
@@ -151,10 +151,13 @@ mod tests {
     #[test]
     fn a_count_ends_a_stack() {
         let text = "beginning\n 0x1 : f+0x1/0x2 [kernel]\n 0x2 : g+0x1/0x2 [kernel]\n\n\t2\n 0x1 : f+0x1/0x2 [kernel]\ncount: 3\nend 5\n";
-        assert_eq!(fold(&SystemTap, text, &Options::default()), "f 3\ng;f 2\n");
-        let (folded, report) =
-            collapse_bytes(&SystemTap, "0x1 : f+0x1/0x2 [k]\nwords\n1\n0x1 : cut", &Options::default())
-                .unwrap();
+        assert_eq!(fold(&SystemTap, text, &CollapseOptions::default()), "f 3\ng;f 2\n");
+        let (folded, report) = collapse_bytes(
+            &SystemTap,
+            "0x1 : f+0x1/0x2 [k]\nwords\n1\n0x1 : cut",
+            &CollapseOptions::default(),
+        )
+        .unwrap();
         assert_eq!((folded.as_str(), report.not_understood.count), ("f 1\n", 1));
     }
 }

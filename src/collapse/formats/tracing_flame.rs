@@ -14,7 +14,9 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{split_first, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::Input;
@@ -43,7 +45,7 @@ impl Collapser for TracingFlame {
         ContextInfo { labels: "thread, tid", ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = head_lines(head).peekable();
         let line = lines.peek().and_then(|line| parse_line(line, Columns::One));
         // A program that ends without flushing its writer leaves part of a line.
@@ -51,7 +53,7 @@ impl Collapser for TracingFlame {
             && lines.all(|line| {
                 [THREAD, ALL].iter().any(|root| line.starts_with(root) || root.starts_with(line))
             });
-        if found { Verdict::Yes } else { Verdict::No }
+        if found { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -72,7 +74,7 @@ impl Collapser for TracingFlame {
 }
 
 struct Lines<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     values: Values,
     names: FrameNames,
     stack: Vec<FrameId>,
@@ -159,13 +161,13 @@ mod tests {
 
     #[test]
     fn spans_are_behind_their_thread() {
-        assert_eq!(TracingFlame.detect(TEXT.as_bytes()), Verdict::Yes);
+        assert_eq!(TracingFlame.detect(TEXT.as_bytes()), Certainty::Yes);
         let folded =
             "ThreadId(3);app::f (src/a.rs:8) 5\na b 13\na b;app::f (src/a.rs:8);app::g;h (src/b.rs:9) 30\n";
-        assert_eq!(fold(&TracingFlame, TEXT, &Options::default()), folded);
-        let tid = Options { tid: true, ..Options::default() };
+        assert_eq!(fold(&TracingFlame, TEXT, &CollapseOptions::default()), folded);
+        let tid = CollapseOptions { tid: true, ..CollapseOptions::default() };
         assert!(fold(&TracingFlame, TEXT, &tid).contains("a b-?/2 12\n"));
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(
             fold(&TracingFlame, TEXT, &none),
             "[no stack] 13\napp::f (src/a.rs:8) 5\napp::f (src/a.rs:8);app::g;h (src/b.rs:9) 30\n"
@@ -175,13 +177,13 @@ mod tests {
     #[test]
     fn a_text_without_its_end_is_one_too() {
         let text = &TEXT[..TEXT.len() - 14];
-        assert_eq!(TracingFlame.detect(text.as_bytes()), Verdict::Yes);
-        let (folded, report) = collapse_bytes(&TracingFlame, text, &Options::default()).unwrap();
+        assert_eq!(TracingFlame.detect(text.as_bytes()), Certainty::Yes);
+        let (folded, report) = collapse_bytes(&TracingFlame, text, &CollapseOptions::default()).unwrap();
         assert!(folded.contains("a b 12\n") && report.not_understood.count == 1);
         for other in
             ["", "ThreadId(2)-a", "ThreadId(x) 3\n", "all-threads;a 3\n", "all-threads 3\nmain;a 4\n"]
         {
-            assert_eq!(TracingFlame.detect(other.as_bytes()), Verdict::No, "{other}");
+            assert_eq!(TracingFlame.detect(other.as_bytes()), Certainty::No, "{other}");
         }
     }
 

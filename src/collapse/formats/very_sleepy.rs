@@ -29,7 +29,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
 };
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
@@ -58,8 +58,8 @@ impl Collapser for VerySleepy {
         ContextInfo { labels: "thread, tid", ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(is_capture(head))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(is_capture(head))
     }
 
     fn collapse(
@@ -157,7 +157,7 @@ struct Capture {
 }
 
 impl Capture {
-    fn new(options: &Options, sink: &dyn Sink) -> Capture {
+    fn new(options: &CollapseOptions, sink: &dyn Sink) -> Capture {
         let contexts = sink.wants().contexts || options.shows_threads(false);
         Capture {
             version: None,
@@ -247,7 +247,7 @@ impl Capture {
     }
 
     /// Hands all that was added up to the sink.
-    fn finish(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn finish(self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let has_escapes =
             self.version.is_some_and(|version| version >= Weight::parse(b"0.9").expect("a number"));
         if self.version.is_none() {
@@ -334,7 +334,13 @@ impl Symbol {
         Some(Symbol { module, name, source })
     }
 
-    fn frame(&self, id: &[u8], options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
+    fn frame(
+        &self,
+        id: &[u8],
+        options: &CollapseOptions,
+        names: &mut FrameNames,
+        sink: &mut dyn Sink,
+    ) -> FrameId {
         // What has no name is called by its address: `[00007FF712345678]`.
         let inner = self.name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]"));
         let is_address = inner.is_some_and(|inner| inner.iter().all(u8::is_ascii_hexdigit));
@@ -398,14 +404,14 @@ mod tests {
     #[test]
     fn stacks_of_threads_are_seconds() {
         let bytes = newest();
-        assert_eq!(VerySleepy.detect(&bytes), Verdict::Magic);
-        assert_eq!(crate::collapse::archive::Archive.detect(&bytes), Verdict::No);
-        let (folded, report) = collapse_bytes(&VerySleepy, &bytes, &Options::default()).unwrap();
+        assert_eq!(VerySleepy.detect(&bytes), Certainty::Magic);
+        assert_eq!(crate::collapse::archive::Archive.detect(&bytes), Certainty::No);
+        let (folded, report) = collapse_bytes(&VerySleepy, &bytes, &CollapseOptions::default()).unwrap();
         assert_eq!(folded, "[ntdll];a \"b\":c;Shop::run 0.250015\na \"b\":c 2\n");
         assert!(report.not_understood.doubts.is_empty() && report.notes.is_empty(), "{report:?}");
         assert_eq!(report.facts.command.as_deref(), Some("C:\\app\\orders.exe"));
         assert_eq!(report.facts.duration, Some(Duration::from_millis(2500)));
-        let threads = Options { tid: true, srcline: true, ..Options::default() };
+        let threads = CollapseOptions { tid: true, srcline: true, ..CollapseOptions::default() };
         let folded = fold(&VerySleepy, &bytes, &threads);
         assert!(
             folded.contains("main-?/4711;[ntdll];a \"b\":c;Shop::run (C:\\src\\shop.cpp:12) 0.25\n"),
@@ -424,20 +430,21 @@ mod tests {
             ("Callstacks.txt", b"0.5 0 1\n2.5 1\n"),
             ("Version 0.82 required", b"0.82\n"),
         ];
-        let srcline = Options { srcline: true, ..Options::default() };
+        let srcline = CollapseOptions { srcline: true, ..CollapseOptions::default() };
         assert_eq!(
             fold(&VerySleepy, capture(&files), &srcline),
             "main 2.5\nmain;run (C:\\src\\shop.cpp:12) 0.5\n"
         );
         let named = b"sym0 \"orders\" \"run\" \"\" 0\nsym1 \"orders\" \"main\" \"\" 0\n";
         let files = [files[0], ("Symbols.txt", named), ("Callstacks.txt", b"0.5 sym0 sym1\n"), files[4]];
-        assert_eq!(fold(&VerySleepy, capture(&files), &Options::default()), "main;run 0.5\n");
+        assert_eq!(fold(&VerySleepy, capture(&files), &CollapseOptions::default()), "main;run 0.5\n");
     }
 
     #[test]
     fn damage_is_said() {
         let doubts = |files: &[(&str, &[u8])]| {
-            let (_, report) = collapse_bytes(&VerySleepy, capture(files), &Options::default()).unwrap();
+            let (_, report) =
+                collapse_bytes(&VerySleepy, capture(files), &CollapseOptions::default()).unwrap();
             (report.not_understood.doubts, report.not_understood.count)
         };
         let stats = ("Stats.txt", STATISTICS);
@@ -447,19 +454,22 @@ mod tests {
         assert!(doubts[1].contains("2 addresses of stacks are not in Symbols.txt"), "{doubts:?}");
         // Of the symbols `?`; of the stacks both weights and the second thread.
         assert_eq!(lines, 4);
-        let error = collapse_bytes(&VerySleepy, capture(&[stats]), &Options::default()).unwrap_err();
+        let error = collapse_bytes(&VerySleepy, capture(&[stats]), &CollapseOptions::default()).unwrap_err();
         assert!(error.to_string().contains("a capture with Callstacks.txt"), "{error}");
         for cut in 0..newest().len() - 20 {
-            assert!(collapse_bytes(&VerySleepy, &newest()[..cut], &Options::default()).is_err(), "{cut}");
+            assert!(
+                collapse_bytes(&VerySleepy, &newest()[..cut], &CollapseOptions::default()).is_err(),
+                "{cut}"
+            );
         }
     }
 
     #[test]
     fn other_archives_are_none() {
         for (name, content) in [("Stats.txt", &b"a;b 3\n"[..]), ("stats.txt", STATISTICS), ("a", b"")] {
-            assert_eq!(VerySleepy.detect(&capture(&[(name, content)])), Verdict::No, "{name}");
+            assert_eq!(VerySleepy.detect(&capture(&[(name, content)])), Certainty::No, "{name}");
         }
-        assert_eq!(VerySleepy.detect(b"PK\x03\x04"), Verdict::No);
+        assert_eq!(VerySleepy.detect(b"PK\x03\x04"), Certainty::No);
         assert!(crate::collapse::archive::is_archive(&capture(&[("a", b"")])));
     }
 }

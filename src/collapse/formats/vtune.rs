@@ -15,7 +15,9 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value,
+};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -40,9 +42,9 @@ impl Collapser for Vtune {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
-        if lines.any(|line| Columns::read(line).is_some()) { Verdict::Yes } else { Verdict::No }
+        if lines.any(|line| Columns::read(line).is_some()) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -109,7 +111,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(mut columns: Columns, options: &Options) -> Result<Tree> {
+    fn new(mut columns: Columns, options: &CollapseOptions) -> Result<Tree> {
         let declared = std::mem::take(&mut columns.declared);
         let is_time = declared.iter().map(|value| value.unit.as_deref() == Some("ms")).collect();
         Ok(Tree {
@@ -172,24 +174,26 @@ mod tests {
     fn each_own_column_is_a_value() {
         let text = "vtune: Using result path\nFunction Stack\tAllocation Size:Self\tAllocations:Self\tModule\n\
                     Total\t0\t0\t\n\" f<int; \"\"a\"\">\"\t4096\t2\tlib\n  \"g, h\"\t100\t1\tlib\n";
-        assert_eq!(Vtune.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Vtune.detect(text.as_bytes()), Certainty::Yes);
         let expected = "Total;lib`f<int: \"a\"> 4096\nTotal;lib`f<int: \"a\">;lib`g, h 100\n";
-        assert_eq!(fold(&Vtune, text, &Options::default()), expected);
-        let options =
-            Options { values: ValueSelection::Named(vec![b"Allocations".to_vec()]), ..Options::default() };
+        assert_eq!(fold(&Vtune, text, &CollapseOptions::default()), expected);
+        let options = CollapseOptions {
+            values: ValueSelection::Named(vec![b"Allocations".to_vec()]),
+            ..CollapseOptions::default()
+        };
         assert!(fold(&Vtune, text, &options).ends_with("g, h 1\n"));
         let time = "Function Stack,CPU Time:Self,Module\nmain,0.0123456s,app\n";
-        assert_eq!(fold(&Vtune, time, &Options::default()), "app`main 12.3456\n");
+        assert_eq!(fold(&Vtune, time, &CollapseOptions::default()), "app`main 12.3456\n");
     }
 
     #[test]
     fn what_is_no_tree_is_told() {
         let table = "Function Stack,CPU Time:Self,Module\nmain,0.1,app\n";
-        let error = collapse_bytes(&Vtune, format!("{table}   f,1,app\n"), &Options::default());
+        let error = collapse_bytes(&Vtune, format!("{table}   f,1,app\n"), &CollapseOptions::default());
         let error = error.unwrap_err().to_string();
         assert!(error.starts_with("test:3: expected a function one level below"), "{error}");
         let (_, report) =
-            collapse_bytes(&Vtune, format!("{table}f,x,app\nhello\n"), &Options::default()).unwrap();
+            collapse_bytes(&Vtune, format!("{table}f,x,app\nhello\n"), &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 2);
     }
 }

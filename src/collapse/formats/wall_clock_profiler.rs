@@ -19,7 +19,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, ValueTotal};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -42,10 +42,10 @@ impl Collapser for WallClockProfiler {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head);
         let is_of_it = lines.any(|line| samples(line).is_some()) && lines.next().and_then(frame).is_some();
-        if is_of_it { Verdict::Yes } else { Verdict::No }
+        if is_of_it { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -171,7 +171,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = "Sampling 20 times per second\n7 stack samples taken\n2 unique stacks sampled\n\n\n\nReport:\n\n\
@@ -181,14 +181,17 @@ mod tests {
 
     #[test]
     fn stacks_are_leaf_first() {
-        assert_eq!(WallClockProfiler.detect(TEXT.as_bytes()), Verdict::Yes);
-        assert_eq!(fold(&WallClockProfiler, TEXT, &Options::default()), "main;f(int, (a)) 2\nmain;read: 5\n");
-        let lines = Options { srcline: true, ..Options::default() };
+        assert_eq!(WallClockProfiler.detect(TEXT.as_bytes()), Certainty::Yes);
+        assert_eq!(
+            fold(&WallClockProfiler, TEXT, &CollapseOptions::default()),
+            "main;f(int, (a)) 2\nmain;read: 5\n"
+        );
+        let lines = CollapseOptions { srcline: true, ..CollapseOptions::default() };
         assert!(fold(&WallClockProfiler, TEXT, &lines).contains("main;f(int, (a)) (x y.cpp:41) 2\n"));
-        let (_, report) = collapse_bytes(&WallClockProfiler, TEXT, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&WallClockProfiler, TEXT, &CollapseOptions::default()).unwrap();
         assert!(report.facts.warnings.is_empty(), "{:?}", report.facts.warnings);
         for other in [&b"50% === (x samples)\n 1: f (at a:3)\n"[..], b"1: f (at a:3)\n", b""] {
-            assert_eq!(WallClockProfiler.detect(other), Verdict::No, "{other:?}");
+            assert_eq!(WallClockProfiler.detect(other), Certainty::No, "{other:?}");
         }
     }
 
@@ -197,22 +200,22 @@ mod tests {
         let twice =
             TEXT.replace("Report:", "Functions:") + "Full stacks\n\n" + &TEXT[TEXT.find("71.4").unwrap()..];
         assert_eq!(
-            fold(&WallClockProfiler, &twice, &Options::default()),
-            fold(&WallClockProfiler, TEXT, &Options::default())
+            fold(&WallClockProfiler, &twice, &CollapseOptions::default()),
+            fold(&WallClockProfiler, TEXT, &CollapseOptions::default())
         );
     }
 
     #[test]
     fn a_report_behind_another_is_added() {
-        let once = fold(&WallClockProfiler, TEXT, &Options::default());
+        let once = fold(&WallClockProfiler, TEXT, &CollapseOptions::default());
         let twice = once.replace(" 2\n", " 4\n").replace(" 5\n", " 10\n");
-        assert_eq!(fold(&WallClockProfiler, TEXT.repeat(2), &Options::default()), twice);
+        assert_eq!(fold(&WallClockProfiler, TEXT.repeat(2), &CollapseOptions::default()), twice);
     }
 
     #[test]
     fn missing_stacks_are_noticed() {
         let cut = &TEXT[..TEXT.find("28.571").unwrap()];
-        let (_, report) = collapse_bytes(&WallClockProfiler, cut, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&WallClockProfiler, cut, &CollapseOptions::default()).unwrap();
         assert_eq!(report.facts.warnings, ["the stacks add up to 5, the file says 7"]);
     }
 }

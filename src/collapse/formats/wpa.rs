@@ -15,7 +15,8 @@ use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
@@ -42,16 +43,16 @@ impl Collapser for Wpa {
         ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
-        let Some(columns) = lines.next().and_then(Columns::read) else { return Verdict::No };
+        let Some(columns) = lines.next().and_then(Columns::read) else { return Certainty::No };
         let first = lines.next().map(|line| cells(line, b','));
         let is_row = first.is_some_and(|row| {
             let stack = row.get(columns.stack).map_or(&b""[..], |cell| cell);
             stack.starts_with(b"[Root]") || stack.contains(&b'!') || stack == b"n/a"
         });
-        if is_row { Verdict::Yes } else { Verdict::No }
+        if is_row { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -114,7 +115,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(columns: Columns, options: &Options) -> Result<Table> {
+    fn new(columns: Columns, options: &CollapseOptions) -> Result<Table> {
         let mut declared = vec![Value::new("samples", "samples")];
         declared.extend(columns.time.map(|_| Value::new("time", "ms")));
         let values = Values::new(options, declared, 0)?;
@@ -122,7 +123,7 @@ impl Table {
     }
 
     /// Reads a row; `false` if it is not one.
-    fn row(&mut self, line: &[u8], options: &Options, sink: &mut dyn Sink) -> Result<bool> {
+    fn row(&mut self, line: &[u8], options: &CollapseOptions, sink: &mut dyn Sink) -> Result<bool> {
         let cells = cells(line, b',');
         let cell =
             |at: Option<usize>| at.and_then(|at| cells.get(at)).map_or(&b""[..], |cell| cell.trim_ascii());
@@ -182,22 +183,22 @@ mod tests {
 
     #[test]
     fn rows_are_samples() {
-        assert_eq!(Wpa.detect(TEXT.as_bytes()), Verdict::Yes);
+        assert_eq!(Wpa.detect(TEXT.as_bytes()), Certainty::Yes);
         let expected = "Idle;[no stack] 1\na b.exe;ntdll.dll!Start;a b.exe!f: 3\na b.exe;ntdll.dll!Start;a b.exe!g<int,2> 1200\n";
-        assert_eq!(fold(&Wpa, TEXT, &Options::default()), expected);
-        let time = Options {
+        assert_eq!(fold(&Wpa, TEXT, &CollapseOptions::default()), expected);
+        let time = CollapseOptions {
             values: ValueSelection::Named(vec![b"time".to_vec()]),
             threads_as_frames: Some(false),
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         assert!(fold(&Wpa, TEXT, &time).ends_with("ntdll.dll!Start;a b.exe!g<int,2> 1000.25\n"));
         let three = "Process,Thread ID,Stack\nx.exe (1),2,[Root]/a!b\nx.exe (1),2,[Root]/a!b\nx.exe\n";
-        let (text, report) = collapse_bytes(&Wpa, three, &Options::default()).unwrap();
+        let (text, report) = collapse_bytes(&Wpa, three, &CollapseOptions::default()).unwrap();
         assert_eq!((text.as_str(), report.not_understood.count), ("x.exe;a!b 2\n", 1));
         for other in
             [&b"Process,Stack\nhello\n"[..], b"Stack\n[Root]/a\n", b"Function Stack,CPU Time:Self\n", b""]
         {
-            assert_eq!(Wpa.detect(other), Verdict::No, "{other:?}");
+            assert_eq!(Wpa.detect(other), Certainty::No, "{other:?}");
         }
     }
 }

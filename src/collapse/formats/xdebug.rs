@@ -26,7 +26,7 @@ use crate::collapse::kit::times::{duration, lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -54,9 +54,9 @@ impl Collapser for Xdebug {
         ContextInfo { times: "calls", clock: Some("recording"), labels: "" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).take(4);
-        if lines.any(|line| line.starts_with(b"TRACE START [")) { Verdict::Yes } else { Verdict::No }
+        if lines.any(|line| line.starts_with(b"TRACE START [")) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -249,7 +249,7 @@ fn seconds(text: &[u8]) -> Option<Weight> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::collapse_bytes;
 
@@ -257,7 +257,10 @@ mod tests {
     fn deep_calls_take_no_more_memory_than_there_are() {
         let nested =
             |levels| -> String { (1..=levels).map(|level| format!("{level}\t1\t0\t0.1\t0\tf\n")).collect() };
-        let calls = Options { values: ValueSelection::Named(vec![b"calls".to_vec()]), ..Options::default() };
+        let calls = CollapseOptions {
+            values: ValueSelection::Named(vec![b"calls".to_vec()]),
+            ..CollapseOptions::default()
+        };
         let collapse = |text: String| collapse_bytes(&Xdebug, format!("TRACE START [x]\n{text}"), &calls);
         // The same calls over and over are as many stacks as they are once.
         let (folded, _) = collapse(nested(1000).repeat(10)).unwrap();

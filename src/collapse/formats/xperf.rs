@@ -19,7 +19,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::nanoseconds;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
 };
 use crate::error::Result;
 use crate::folded::Place;
@@ -47,10 +47,10 @@ impl Collapser for Xperf {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         let begins = lines.clone().next() == Some(b"BeginHeader");
-        if begins || lines.any(|line| sample(line).is_some()) { Verdict::Yes } else { Verdict::No }
+        if begins || lines.any(|line| sample(line).is_some()) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -115,7 +115,7 @@ struct Waiting {
 }
 
 struct Trace<'a> {
-    options: &'a Options,
+    options: &'a CollapseOptions,
     values: Values,
     waiting: BTreeMap<Of, Vec<Waiting>>,
     /// The event of the stack that is read.
@@ -229,14 +229,14 @@ mod tests {
 
     #[test]
     fn stacks_are_those_of_samples_of_their_time_and_thread() {
-        assert_eq!(Xperf.detect(TEXT.as_bytes()), Verdict::Yes);
+        assert_eq!(Xperf.detect(TEXT.as_bytes()), Certainty::Yes);
         let expected = "Idle;[no stack] 1\na b.exe;ntoskrnl.exe!0x81ceec6f;x.dll!A<V,0>::b: 2\n";
-        assert_eq!(fold(&Xperf, TEXT, &Options::default()), expected);
-        let (_, report) = collapse_bytes(&Xperf, TEXT, &Options::default()).unwrap();
+        assert_eq!(fold(&Xperf, TEXT, &CollapseOptions::default()), expected);
+        let (_, report) = collapse_bytes(&Xperf, TEXT, &CollapseOptions::default()).unwrap();
         assert!(report.facts.warnings.is_empty() && report.not_understood.count == 0);
         for other in [&b"SampledProfile, TimeStamp, Process Name ( PID), ThreadID\n"[..], b"Stack, 1\n", b""]
         {
-            assert_eq!(Xperf.detect(other), Verdict::No, "{other:?}");
+            assert_eq!(Xperf.detect(other), Certainty::No, "{other:?}");
         }
     }
 }

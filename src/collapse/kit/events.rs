@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::collapse::kit::values::{is_named, without_modifiers};
-use crate::collapse::{Options, Value, ValueSelection};
+use crate::collapse::{CollapseOptions, Value, ValueSelection};
 use crate::error::{ErrorKind, Result, excerpt, some_of};
 use crate::weight::Weight;
 
@@ -66,7 +66,10 @@ impl CommonWeight {
 ///
 /// # Errors
 /// [`ErrorKind::Setting`] if `--value` names several that are kept and are counted differently.
-pub(crate) fn check_units<'a>(kept: impl Iterator<Item = &'a Value>, options: &Options) -> Result<()> {
+pub(crate) fn check_units<'a>(
+    kept: impl Iterator<Item = &'a Value>,
+    options: &CollapseOptions,
+) -> Result<()> {
     if options.count || !matches!(options.values, ValueSelection::Named(_)) {
         return Ok(());
     }

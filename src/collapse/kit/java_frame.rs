@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::split_srcline;
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 
 /// `java.util.concurrent.FutureTask.get(java.base@17.0.15/FutureTask.java:190)` is `…FutureTask.get`,
 /// with `--srcline` followed by ` (FutureTask.java:190)`.
 pub(crate) fn java_frame(
     text: &[u8],
-    options: &Options,
+    options: &CollapseOptions,
     names: &mut FrameNames,
     sink: &mut dyn Sink,
 ) -> FrameId {
@@ -62,7 +62,7 @@ mod tests {
         let mut table = StackTable::default();
         let mut names = FrameNames::default();
         let mut shown = |text: &[u8], srcline| {
-            let options = Options { srcline, ..Options::default() };
+            let options = CollapseOptions { srcline, ..CollapseOptions::default() };
             let id = java_frame(text, &options, &mut names, &mut table);
             String::from_utf8_lossy(table.name(id)).into_owned()
         };

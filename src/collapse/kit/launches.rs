@@ -10,7 +10,7 @@ use crate::collapse::kit::spans::{Launch, Met, Span, Spans};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::weight::Weight;
@@ -87,7 +87,7 @@ impl Launches {
         columns: Columns,
         frames: &[FrameId],
         name: &dyn Fn(Owner) -> Vec<u8>,
-        (values, options): (&mut Values, &Options),
+        (values, options): (&mut Values, &CollapseOptions),
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -172,7 +172,7 @@ struct Output<'v> {
     columns: Columns,
     frames: &'v [FrameId],
     name: &'v dyn Fn(Owner) -> Vec<u8>,
-    options: &'v Options,
+    options: &'v CollapseOptions,
     values: &'v mut Values,
     budget: Budget,
 }

@@ -5,7 +5,7 @@
 //! and its names would be wrong: they are taken only if `--symfs` says that the files are right.
 //! The same holds for a file whose segments are not those that were loaded.
 
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::FrameId;
 
 #[cfg(feature = "perf-data")]
@@ -30,7 +30,7 @@ pub(crate) fn name(
     _path: &[u8],
     _known: Known<'_>,
     _places: &[(u64, bool)],
-    _options: &Options,
+    _options: &CollapseOptions,
     _sink: &mut dyn Sink,
 ) -> Result<Vec<Vec<FrameId>>, String> {
     Err("cannot be read by this build of fg-collapse".to_owned())
@@ -40,7 +40,7 @@ pub(crate) fn name(
 mod with_symbols {
     use std::collections::HashMap;
 
-    use super::{FrameId, Known, Options, Sink};
+    use super::{CollapseOptions, FrameId, Known, Sink};
     use crate::collapse::kit::naming::SymbolFrame;
     use crate::symbolize::{Module, Object, Place, ResolvedFrame, Symbolizer, SymbolizerOptions};
 
@@ -52,7 +52,7 @@ mod with_symbols {
         path: &[u8],
         known: Known<'_>,
         places: &[(u64, bool)],
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
     ) -> Result<Vec<Vec<FrameId>>, String> {
         let search = options.search();
@@ -112,7 +112,7 @@ mod with_symbols {
 
     struct Namer<'a> {
         path: &'a [u8],
-        options: &'a Options,
+        options: &'a CollapseOptions,
         sink: &'a mut dyn Sink,
         /// The frames of symbols that were met before: a function has many addresses.
         known: HashMap<(Vec<u8>, Option<Place>, bool), Vec<FrameId>>,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::names::FrameNames;
-use crate::collapse::{Options, Report, Sink};
+use crate::collapse::{CollapseOptions, Report, Sink};
 use crate::folded::FrameId;
 use crate::number;
 
@@ -64,7 +64,7 @@ impl Maps {
     pub fn name_all(
         &mut self,
         places: impl IntoIterator<Item = Place>,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) {
@@ -190,7 +190,7 @@ mod tests {
         ];
         let places = places.into_iter().chain([(7, false), (8, true), (8, false)]);
         let mut report = Report::default();
-        maps.name_all(places.clone(), &Options::default(), &mut table, &mut report);
+        maps.name_all(places.clone(), &CollapseOptions::default(), &mut table, &mut report);
         let mut out = Vec::new();
         places.for_each(|place| maps.frames(place, &mut out));
         let names = out.iter().map(|id| String::from_utf8_lossy(table.name(*id)).into_owned());

@@ -3,7 +3,7 @@
 
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::naming::{kind_of, module_name, name_unknown, split_srcline};
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::{FrameId, Place, sanitize_frame};
 
 /// The frame of a sample without a stack.
@@ -70,13 +70,19 @@ impl FrameNames {
     }
 
     /// Code without a name: `[libc.so.6]`, or `[libc.so.6 <7f01>]` if addresses are wanted.
-    pub fn module(&mut self, path: &[u8], address: u64, options: &Options, sink: &mut dyn Sink) -> FrameId {
+    pub fn module(
+        &mut self,
+        path: &[u8],
+        address: u64,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+    ) -> FrameId {
         let place = Place { module: module_name(path), kind: kind_of(path, b""), ..Place::default() };
         self.build_at(&place, sink, |out| FrameNames::write_module(path, address, options, out))
     }
 
     /// Appends the name that [`FrameNames::module`] gives.
-    pub fn write_module(path: &[u8], address: u64, options: &Options, out: &mut Vec<u8>) {
+    pub fn write_module(path: &[u8], address: u64, options: &CollapseOptions, out: &mut Vec<u8>) {
         let address = if options.addrs { format!("{address:x}") } else { String::new() };
         name_unknown(path, address.as_bytes(), options.addrs, out);
     }

@@ -4,7 +4,7 @@
 //! same of the same frame. Symbols go through [`clean_symbol`].
 
 use crate::collapse::kit::clean_symbol::clean_symbol;
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::number;
 
@@ -36,7 +36,12 @@ pub(crate) struct SymbolFrame<'a> {
 impl SymbolFrame<'_> {
     /// Calls `each` with the frames that it stands for, at their places if the sink wants places,
     /// and returns what [`SymbolFrame::for_each_name`] does.
-    pub fn frames(&self, options: &Options, sink: &mut dyn Sink, mut each: impl FnMut(FrameId)) -> bool {
+    pub fn frames(
+        &self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        mut each: impl FnMut(FrameId),
+    ) -> bool {
         if sink.wants().places {
             self.for_each_name(options, |name, place| each(sink.frame_at(name, place)))
         } else {
@@ -46,7 +51,7 @@ impl SymbolFrame<'_> {
 
     /// Calls `each` with the names of the frames that it stands for, leaf first, and their places,
     /// and returns whether `--skip-after` names it: nothing rootward of it is wanted then.
-    pub fn for_each_name(&self, options: &Options, mut each: impl FnMut(&[u8], &Place<'_>)) -> bool {
+    pub fn for_each_name(&self, options: &CollapseOptions, mut each: impl FnMut(&[u8], &Place<'_>)) -> bool {
         let mut name = Vec::new();
         let mut symbol = self.symbol;
         if self.symbol.is_empty() {
@@ -97,7 +102,7 @@ impl SymbolFrame<'_> {
     }
 
     /// Appends the mark at a frame's end, if it was asked for.
-    fn annotate(&self, java_inlined: bool, options: &Options, name: &mut Vec<u8>) {
+    fn annotate(&self, java_inlined: bool, options: &CollapseOptions, name: &mut Vec<u8>) {
         if java_inlined || (options.inline && self.inlined) {
             name.extend_from_slice(b"_[i]");
         } else if options.kernel && is_kernel(self.module) {
@@ -109,7 +114,13 @@ impl SymbolFrame<'_> {
 }
 
 /// Appends the name of the first frame: the command, with process and thread if they are wanted.
-pub(crate) fn name_thread(comm: &[u8], pid: &[u8], tid: &[u8], options: &Options, name: &mut Vec<u8>) {
+pub(crate) fn name_thread(
+    comm: &[u8],
+    pid: &[u8],
+    tid: &[u8],
+    options: &CollapseOptions,
+    name: &mut Vec<u8>,
+) {
     let start = name.len();
     sanitize_frame(comm, name);
     name[start..].iter_mut().filter(|b| **b == b' ').for_each(|b| *b = b'_');

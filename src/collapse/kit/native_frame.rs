@@ -5,7 +5,7 @@
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming;
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::{FrameId, Kind, Place};
 
 /// A frame taken apart; parts that are not there are empty.
@@ -29,7 +29,7 @@ impl NativeFrame<'_> {
     }
 
     /// Appends the frame's name to `out`.
-    pub fn write(&self, options: &Options, out: &mut Vec<u8>) {
+    pub fn write(&self, options: &CollapseOptions, out: &mut Vec<u8>) {
         if self.is_unknown() {
             naming::name_unknown(self.module, self.address, options.addrs, out);
         } else {
@@ -55,7 +55,7 @@ impl NativeFrame<'_> {
     }
 
     /// The frame, at its place.
-    pub fn frame(&self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
+    pub fn frame(&self, options: &CollapseOptions, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
         names.build_at(&self.place(), sink, |out| self.write(options, out))
     }
 }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_perf_script() {
-        let all = Options { addrs: true, srcline: true, kernel: true, ..Options::default() };
+        let all = CollapseOptions { addrs: true, srcline: true, kernel: true, ..CollapseOptions::default() };
         let full = NativeFrame {
             symbol: b"work(int)",
             module: b"/bin/a",
@@ -84,7 +84,7 @@ mod tests {
                 "schedule_[k]",
             ),
         ] {
-            for (options, name) in [(&Options::default(), plain), (&all, rich)] {
+            for (options, name) in [(&CollapseOptions::default(), plain), (&all, rich)] {
                 let mut out = Vec::new();
                 frame.write(options, &mut out);
                 assert_eq!(String::from_utf8_lossy(&out), name);

@@ -6,7 +6,7 @@ use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::weight::Weight;
@@ -14,7 +14,7 @@ use crate::weight::Weight;
 /// The stack being read, and what its frames and its weight need.
 pub struct Printed<'o> {
     /// The options.
-    pub options: &'o Options,
+    pub options: &'o CollapseOptions,
     /// The sums of stacks.
     pub values: Values,
     /// The names that are built.
@@ -25,12 +25,12 @@ pub struct Printed<'o> {
 
 impl<'o> Printed<'o> {
     /// Stacks that are added up in `values`.
-    pub fn new(options: &'o Options, values: Values) -> Printed<'o> {
+    pub fn new(options: &'o CollapseOptions, values: Values) -> Printed<'o> {
         Printed { options, values, names: FrameNames::default(), stack: LeafFirst::default() }
     }
 
     /// Stacks that are samples and nothing else.
-    pub fn samples(options: &'o Options) -> Printed<'o> {
+    pub fn samples(options: &'o CollapseOptions) -> Printed<'o> {
         Printed::new(options, Values::single(options, "samples", "samples"))
     }
 

@@ -6,7 +6,7 @@
 //! `--threads-as-frames` and `--threads-as-frames=no` decide otherwise. austin and py-spy write
 //! process and thread as frames of their own, which keep their form.
 
-use crate::collapse::{Context, Options};
+use crate::collapse::{CollapseOptions, Context};
 use crate::folded::sanitize_frame;
 use crate::number;
 
@@ -21,7 +21,7 @@ pub struct Thread<'a> {
     pub tid: &'a [u8],
 }
 
-impl Options {
+impl CollapseOptions {
     /// Returns whether threads are frames in a format whose own tools show them so (`default`) or not.
     pub fn shows_threads(&self, default: bool) -> bool {
         self.threads_as_frames.unwrap_or(self.pid || self.tid || default)
@@ -37,7 +37,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Appends the thread's frame to `out`.
-    pub fn write(&self, options: &Options, out: &mut Vec<u8>) {
+    pub fn write(&self, options: &CollapseOptions, out: &mut Vec<u8>) {
         let or_unknown = |id| if <[u8]>::is_empty(id) { b"?" } else { id };
         if self.name.is_empty() {
             out.extend_from_slice(b"[unnamed]");
@@ -64,17 +64,18 @@ mod tests {
         let thread = Thread { name: b"a;b", pid: b"7", tid: b"8" };
         for (pid, tid, frame) in [(false, false, "a:b"), (true, false, "a:b-7"), (true, true, "a:b-7/8")] {
             let mut out = Vec::new();
-            thread.write(&Options { pid, tid, ..Options::default() }, &mut out);
+            thread.write(&CollapseOptions { pid, tid, ..CollapseOptions::default() }, &mut out);
             assert_eq!(String::from_utf8_lossy(&out), frame);
         }
         let mut out = Vec::new();
-        Thread::default().write(&Options { tid: true, ..Options::default() }, &mut out);
+        Thread::default().write(&CollapseOptions { tid: true, ..CollapseOptions::default() }, &mut out);
         assert_eq!(out, b"[unnamed]-?/?");
     }
 
     #[test]
     fn is_there_by_default_or_on_request() {
-        let asked = |threads_as_frames, pid| Options { threads_as_frames, pid, ..Options::default() };
+        let asked =
+            |threads_as_frames, pid| CollapseOptions { threads_as_frames, pid, ..CollapseOptions::default() };
         assert!(asked(None, false).shows_threads(true) && !asked(None, false).shows_threads(false));
         assert!(asked(Some(true), false).shows_threads(false) && asked(None, true).shows_threads(false));
         assert!(!asked(Some(false), true).shows_threads(true));

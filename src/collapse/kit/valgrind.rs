@@ -2,16 +2,16 @@
 //! print it.
 
 use crate::collapse::kit::naming::{SymbolFrame, split_srcline};
-use crate::collapse::{Options, Sink, Verdict};
+use crate::collapse::{Certainty, CollapseOptions, Sink};
 use crate::folded::FrameId;
 use crate::input::lines;
 
 /// Returns whether a file begins as a tool's does: `desc:` lines, `cmd:`, then this.
-pub fn header(head: &[u8], behind_cmd: &[u8]) -> Verdict {
+pub fn header(head: &[u8], behind_cmd: &[u8]) -> Certainty {
     let mut lines = lines(head).skip_while(|line| line.starts_with(b"desc:"));
     let is_header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
         && lines.next().is_some_and(|line| line.starts_with(behind_cmd));
-    if is_header { Verdict::Yes } else { Verdict::No }
+    if is_header { Certainty::Yes } else { Certainty::No }
 }
 
 /// Returns whether an event of callgrind or cachegrind counts something: misses, branches, bus events.
@@ -39,7 +39,7 @@ pub fn is_count(name: &[u8]) -> bool {
 ///
 /// Adds the frame, named as perf's are: the function, or the file where that is not known, and
 /// with `--srcline` where in its source.
-pub fn frame(text: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<FrameId> {
+pub fn frame(text: &[u8], options: &CollapseOptions, sink: &mut dyn Sink) -> Option<FrameId> {
     let text = text.trim_ascii();
     let (address, rest) = match memchr::memmem::find(text, b": ") {
         Some(at) if text.starts_with(b"0x") => (&text[2..at], &text[at + 2..]),

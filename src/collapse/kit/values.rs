@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::collapse::{Context, Options, Reading, Report, Sink};
+use crate::collapse::{CollapseOptions, Context, Reading, Report, Sink};
 use crate::error::{ErrorKind, Result, excerpt, some_of};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::weight::Weight;
@@ -178,12 +178,12 @@ struct Column {
 
 impl Values {
     /// The one value of a format.
-    pub fn single(options: &Options, name: &str, unit: &'static str) -> Values {
+    pub fn single(options: &CollapseOptions, name: &str, unit: &'static str) -> Values {
         Values::only(options, Value::new(name, unit))
     }
 
     /// The one value of a format, whose unit may be unknown.
-    pub fn only(options: &Options, value: Value) -> Values {
+    pub fn only(options: &CollapseOptions, value: Value) -> Values {
         // There is nothing else here, whatever was chosen for the other inputs.
         let wanted = match &options.values {
             ValueSelection::Named(names) => names.contains(&value.name),
@@ -196,7 +196,7 @@ impl Values {
     ///
     /// # Errors
     /// [`ErrorKind::Setting`] if none of them, or values that do not add up, were asked for.
-    pub fn new(options: &Options, declared: Vec<Value>, default: usize) -> Result<Values> {
+    pub fn new(options: &CollapseOptions, declared: Vec<Value>, default: usize) -> Result<Values> {
         let ValueSelection::Named(names) = &options.values else {
             let all = options.values == ValueSelection::All;
             return Ok(Values::with(options, declared, |at, _| all || at == default));
@@ -242,7 +242,7 @@ impl Values {
         Values::new(reading, declared, default)
     }
 
-    fn with(options: &Options, values: Vec<Value>, kept: impl Fn(usize, &Value) -> bool) -> Values {
+    fn with(options: &CollapseOptions, values: Vec<Value>, kept: impl Fn(usize, &Value) -> bool) -> Values {
         let columns = values.into_iter().enumerate().map(|(at, value)| {
             let total = ValueTotal { kept: kept(at, &value), ..ValueTotal::default() };
             Column { value, total, root: None }
@@ -409,7 +409,7 @@ mod tests {
         vec![Value::new("objects", "count"), Value::new("space", "bytes"), Value::new("live", "bytes")]
     }
 
-    fn collapsed(options: &Options) -> Result<(String, Report)> {
+    fn collapsed(options: &CollapseOptions) -> Result<(String, Report)> {
         let mut table = StackTable::default();
         let mut report = Report::default();
         let mut values = Values::new(options, declared(), 1)?;
@@ -422,14 +422,14 @@ mod tests {
         Ok((String::from_utf8(out).unwrap(), report))
     }
 
-    fn choose(names: &[&str]) -> Options {
+    fn choose(names: &[&str]) -> CollapseOptions {
         let names = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Options { values: ValueSelection::Named(names), ..Options::default() }
+        CollapseOptions { values: ValueSelection::Named(names), ..CollapseOptions::default() }
     }
 
     #[test]
     fn one_value_is_kept_and_all_are_known() {
-        let (out, report) = collapsed(&Options::default()).unwrap();
+        let (out, report) = collapsed(&CollapseOptions::default()).unwrap();
         assert_eq!(out, "main 32\nmain;f 64\n");
         assert_eq!(report.unit(), Some("bytes"));
         let totals: Vec<_> =
@@ -442,11 +442,11 @@ mod tests {
         assert_eq!(collapsed(&choose(&["objects"])).unwrap().0, "main 1\nmain;f 2\n");
         assert_eq!(collapsed(&choose(&["live"])).unwrap().0, "main 32\n");
         assert_eq!(collapsed(&choose(&["live", "space"])).unwrap().0, "main 64\nmain;f 64\n");
-        let all = Options { values: ValueSelection::All, ..Options::default() };
+        let all = CollapseOptions { values: ValueSelection::All, ..CollapseOptions::default() };
         let (out, report) = collapsed(&all).unwrap();
         assert_eq!(out, "live;main 32\nobjects;main 1\nobjects;main;f 2\nspace;main 32\nspace;main;f 64\n");
         assert_eq!(report.unit(), None);
-        let count = Options { count: true, ..Options::default() };
+        let count = CollapseOptions { count: true, ..CollapseOptions::default() };
         let (out, report) = collapsed(&count).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("main 1\nmain;f 1\n", Some("bytes")));
     }

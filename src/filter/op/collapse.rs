@@ -1,13 +1,13 @@
 //! `--collapse`: a frame swallows all it calls, so that a library is one box.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, unless_matched};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const COLLAPSE: Operation = Operation {
     name: "collapse",
     value: Some("R"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Let a frame that matches R swallow its callees",
     details: "The root-most match counts: `--collapse '^ssl_'` leaves one box for each way into \
               the library. (--prune-from cuts at the leaf-most match.)",

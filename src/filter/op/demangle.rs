@@ -2,14 +2,14 @@
 
 use crate::filter::annotation;
 use crate::filter::frames::NewNames;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable};
 use crate::symbol::demangle;
 
 pub(in crate::filter) const DEMANGLE: Operation = Operation {
     name: "demangle",
     value: None,
-    group: Group::Names,
+    group: OperationGroup::Names,
     about: "Demangle Rust (legacy, v0) and C++ (Itanium) names",
     details: "Without parameters, return types and Rust's hashes, as `perf` prints them.",
     examples: &[Example {

@@ -1,12 +1,12 @@
 //! `--depth`, `--leaf-depth`, `--skip-roots`: cut stacks by counting frames.
 
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, count_above_zero};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, count_above_zero};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const DEPTH: Operation = Operation {
     name: "depth",
     value: Some("N"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Keep N frames from the root; of -N from the leaf",
     details: "",
     examples: &[
@@ -30,7 +30,7 @@ pub(in crate::filter) const DEPTH: Operation = Operation {
 pub(in crate::filter) const LEAF_DEPTH: Operation = Operation {
     name: "leaf-depth",
     value: Some("N"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Keep N frames from the leaf",
     details: "",
     examples: &[Example {
@@ -44,7 +44,7 @@ pub(in crate::filter) const LEAF_DEPTH: Operation = Operation {
 pub(in crate::filter) const SKIP_ROOTS: Operation = Operation {
     name: "skip-roots",
     value: Some("N"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Delete N frames from the root",
     details: "`--skip-roots 1` merges the programs of a `perf` profile. Stacks with no more than \
               N frames are dropped.",

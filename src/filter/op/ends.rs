@@ -1,13 +1,13 @@
 //! `--rooted-at`, `--leaf`: keep stacks that begin or end in a matching frame.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Group, Operation, Select, Stage, unless_matched};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable, Weights};
 
 pub(in crate::filter) const ROOT: Operation = Operation {
     name: "rooted-at",
     value: Some("R"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Keep stacks whose root matches R",
     details: "",
     examples: &[Example {
@@ -24,7 +24,7 @@ pub(in crate::filter) const ROOT: Operation = Operation {
 pub(in crate::filter) const LEAF: Operation = Operation {
     name: "leaf",
     value: Some("R"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Keep stacks whose leaf matches R",
     details: "",
     examples: &[Example {

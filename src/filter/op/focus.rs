@@ -1,7 +1,7 @@
 //! `--focus`, `--ignore`: keep or drop stacks with a matching frame, as pprof does.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Group, Operation, Select, Stage, unless_matched};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable, Weights};
 
 /// pprof's own test profile, turned root first.
@@ -10,7 +10,7 @@ const PPROF: &str = "fun3;fun2;fun1;fun0 1\nfun6;fun1;fun5;fun4 2\nfun7;fun10;fu
 pub(in crate::filter) const FOCUS: Operation = Operation {
     name: "focus",
     value: Some("R"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Keep stacks with a frame that matches R",
     details: "",
     examples: &[
@@ -30,7 +30,7 @@ pub(in crate::filter) const FOCUS: Operation = Operation {
 pub(in crate::filter) const IGNORE: Operation = Operation {
     name: "ignore",
     value: Some("R"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Drop stacks with a frame that matches R",
     details: "",
     examples: &[

@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::filter::named_stacks::NamedStacks;
 use crate::filter::operation::{
-    Example, Fate, Group, OpOptions, Operation, Stage, Whole, count_above_zero, setting,
+    Example, Fate, OpOptions, Operation, OperationGroup, Stage, Whole, count_above_zero, setting,
 };
 use crate::folded::{Columns, OTHER, Weights};
 use crate::weight::Weight;
@@ -14,7 +14,7 @@ use crate::weight::Weight;
 pub(in crate::filter) const MIN_WEIGHT: Operation = Operation {
     name: "min-weight",
     value: Some("N"),
-    group: Group::Weights,
+    group: OperationGroup::Weights,
     about: "Keep stacks that weigh N or more",
     details: "",
     examples: &[
@@ -40,7 +40,7 @@ pub(in crate::filter) const MIN_WEIGHT: Operation = Operation {
 pub(in crate::filter) const MIN_PERCENT: Operation = Operation {
     name: "min-percent",
     value: Some("P"),
-    group: Group::Weights,
+    group: OperationGroup::Weights,
     about: "Keep stacks with P percent of the total or more",
     details: "The total is that of the stacks which the operations before it left.",
     examples: &[
@@ -67,7 +67,7 @@ pub(in crate::filter) const MIN_PERCENT: Operation = Operation {
 pub(in crate::filter) const TOP: Operation = Operation {
     name: "top",
     value: Some("N"),
-    group: Group::Weights,
+    group: OperationGroup::Weights,
     about: "Keep the N stacks that weigh most",
     details: "Of stacks of the same weight the first in order are kept.",
     examples: &[

@@ -1,7 +1,7 @@
 //! `--hide`, `--show`: delete frames by name, or all others; as pprof does.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, unless_matched};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable};
 
 const PPROF: &str = "fun3;fun2;fun1;fun0 1\nfun6;fun1;fun5;fun4 2\nfun7;fun10;fun4;fun9 4\nfun8;fun7 3\n";
@@ -9,7 +9,7 @@ const PPROF: &str = "fun3;fun2;fun1;fun0 1\nfun6;fun1;fun5;fun4 2\nfun7;fun10;fu
 pub(in crate::filter) const HIDE: Operation = Operation {
     name: "hide",
     value: Some("R"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Delete frames that match R",
     details: "The weight stays with the rest of the stack; a stack that is left empty is dropped.",
     examples: &[
@@ -33,7 +33,7 @@ pub(in crate::filter) const HIDE: Operation = Operation {
 pub(in crate::filter) const SHOW: Operation = Operation {
     name: "show",
     value: Some("R"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Delete frames that do not match R",
     details: "The weight stays with the rest of the stack; a stack that is left empty is dropped.",
     examples: &[

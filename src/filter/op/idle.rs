@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 
 use crate::filter::annotation;
 use crate::filter::frames::PerFrame;
-use crate::filter::operation::{Example, Group, Operation, Select, Stage};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage};
 use crate::folded::{FrameId, StackTable, Weights};
 use crate::search::{Case, name_regex};
 
@@ -81,7 +81,7 @@ lists! {
 pub(in crate::filter) const IDLE: Operation = Operation {
     name: "idle",
     value: None,
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Drop stacks that only wait, and say what they were",
     details: DETAILS,
     examples: &[

@@ -3,7 +3,7 @@
 
 use crate::filter::annotation;
 use crate::filter::frames::PerFrame;
-use crate::filter::operation::{Example, Group, Operation, Select, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage, setting};
 use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, Weights};
 
 const PROFILE: &str = "a;b 1\na;b;sys_[k] 2\na;c_[i] 4\na;d_[j] 8\n";
@@ -11,7 +11,7 @@ const PROFILE: &str = "a;b 1\na;b;sys_[k] 2\na;c_[i] 4\na;d_[j] 8\n";
 pub(in crate::filter) const KIND: Operation = Operation {
     name: "kind",
     value: Some("KIND"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Keep stacks by their leaf: kernel, no-kernel, user, …",
     details: "KIND is kernel, user, inlined or jit, or one of them after `no-`. The leaf's annotation decides: `_[k]` kernel, `_[i]` inlined, `_[j]` jit, user for \
               all but the kernel; `no-` turns it round. `fg-collapse --mark all` writes them; of a recording that is read \

@@ -5,7 +5,7 @@ use regex::bytes::Regex;
 
 use crate::error::Result;
 use crate::filter::frames::PerFrame;
-use crate::filter::operation::{Example, Group, LabelFate, LabelStep, Operation, Stage, setting};
+use crate::filter::operation::{Example, LabelFate, LabelStep, Operation, OperationGroup, Stage, setting};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::profile::{TIME, TimeRange, clean_key, read_time, value_in};
 use crate::search::name_regex;
@@ -16,7 +16,7 @@ const TIMED: &str = "# labels: time, thread\ntime=000000.000s;thread=a;main;f 1\
 pub(in crate::filter) const TIME_RANGE: Operation = Operation {
     name: "time",
     value: Some("FROM..TO"),
-    group: Group::Labels,
+    group: OperationGroup::Labels,
     about: "Keep what ran from FROM up to TO: 12.4s..18.1s, 500ms..",
     details: "0 is the first sample, or what the header says as `# time-zero`. FROM and TO are in \
               seconds, or have a unit: ns, us, ms, s, m, h; either may be left out. A recording is cut \
@@ -47,7 +47,7 @@ pub(in crate::filter) const TIME_RANGE: Operation = Operation {
 pub(in crate::filter) const LABEL: Operation = Operation {
     name: "with-label",
     value: Some("KEY=VALUE|KEY~R"),
-    group: Group::Labels,
+    group: OperationGroup::Labels,
     about: "Keep what has the label KEY with this value, or one that matches R: endpoint=/api, endpoint~^/api",
     details: "The labels of a recording are listed by `fg-collapse --list-labels`; in folded text they \
               are the frames `key=value` that the header declares. `KEY=` keeps what has no such label.",
@@ -96,7 +96,7 @@ pub(in crate::filter) const LABEL: Operation = Operation {
 pub(in crate::filter) const LABEL_RE: Operation = Operation {
     name: "label-re",
     value: Some("KEY=R"),
-    group: Group::Labels,
+    group: OperationGroup::Labels,
     about: "Keep what has the label KEY with a value that matches R",
     details: "",
     examples: &[Example {
@@ -114,7 +114,7 @@ pub(in crate::filter) const LABEL_RE: Operation = Operation {
 pub(in crate::filter) const DROP_LABEL: Operation = Operation {
     name: "drop-label",
     value: Some("KEY"),
-    group: Group::Labels,
+    group: OperationGroup::Labels,
     about: "Remove the label KEY; stacks that become equal are added up",
     details: "",
     examples: &[Example {
@@ -128,7 +128,7 @@ pub(in crate::filter) const DROP_LABEL: Operation = Operation {
 pub(in crate::filter) const RENAME_LABEL: Operation = Operation {
     name: "rename-label",
     value: Some("KEY=NEW"),
-    group: Group::Labels,
+    group: OperationGroup::Labels,
     about: "Give the label KEY another name",
     details: "",
     examples: &[Example {

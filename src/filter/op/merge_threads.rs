@@ -2,13 +2,13 @@
 //! is one.
 
 use super::threads::Roles;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const MERGE_THREADS: Operation = Operation {
     name: "merge-threads",
     value: None,
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Delete the frames that name processes and threads",
     details: "`COMM-PID/TID` and `COMM-PID` (perf with --per-thread, --per-process), `process PID:\"COMMAND\"` and \
               `thread (TID): NAME` (py-spy), `P1;T0:1` (austin). A stack that is nothing else \

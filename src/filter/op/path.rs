@@ -1,13 +1,13 @@
 //! `--path`: keep stacks in which one frame calls another, directly or eventually.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Group, Operation, Select, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage, setting};
 use crate::folded::{FrameId, StackTable, Weights};
 
 pub(in crate::filter) const PATH: Operation = Operation {
     name: "path",
     value: Some("A;B"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Keep stacks where A calls B; at any depth: `A;...;B`",
     details: "A, B and so on are regular expressions, each for one frame. `...` (or `…`) \
               stands for any number of frames, none among them.",

@@ -1,13 +1,13 @@
 //! `--prune-from`: cut off what a frame calls, as pprof does.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, unless_matched};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const PRUNE_FROM: Operation = Operation {
     name: "prune-from",
     value: Some("R"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "End stacks at the last frame that matches R",
     details: "The leaf-most match counts. Its weight then includes what it called; stacks without a match stay as they are.",
     examples: &[

@@ -1,6 +1,6 @@
 //! `--recursion`: merge calls of a function by itself, or whole cycles of calls.
 
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, setting};
 use crate::folded::{FrameId, StackTable};
 
 /// The longest cycle that is looked for, in frames. Without a limit a hostile stack of a hundred
@@ -10,7 +10,7 @@ const LONGEST_CYCLE: usize = 64;
 pub(in crate::filter) const RECURSION: Operation = Operation {
     name: "recursion",
     value: Some("KIND"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Merge repeated calls: direct, or whole cycles",
     details: "direct: `a;b;b;b;c` becomes `a;b;c`. cycles: so do `a;b;a;b;c` and all cycles of up \
               to 64 frames that follow each other.",

@@ -3,14 +3,14 @@
 use regex::bytes::Regex;
 
 use crate::filter::frames::NewNames;
-use crate::filter::operation::{Example, Group, OpOptions, Operation, Rewrite, Stage, setting};
+use crate::filter::operation::{Example, OpOptions, Operation, OperationGroup, Rewrite, Stage, setting};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::search::{Case, name_regex};
 
 pub(in crate::filter) const RENAME: Operation = Operation {
     name: "rename",
     value: Some("s/R/TEXT/"),
-    group: Group::Names,
+    group: OperationGroup::Names,
     about: "Replace what matches R in frame names by TEXT",
     details: "`$1` or `${name}` in TEXT is what a group of R matched, `$0` all of it, `$$` a \
               dollar sign. Any character may stand for `/`. `s/R/TEXT/g` replaces every match in a \

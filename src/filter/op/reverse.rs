@@ -1,12 +1,12 @@
 //! `--reverse`: leaf first, to see who calls a function.
 
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const REVERSE: Operation = Operation {
     name: "reverse",
     value: None,
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Turn stacks leaf first",
     details: "",
     examples: &[Example {

@@ -1,13 +1,13 @@
 //! `--scale`: multiply weights, exactly.
 
 use crate::error::Result;
-use crate::filter::operation::{Conversion, Example, Group, Operation, Reweigh, Stage, setting};
+use crate::filter::operation::{Conversion, Example, Operation, OperationGroup, Reweigh, Stage, setting};
 use crate::weight::Weight;
 
 pub(in crate::filter) const SCALE: Operation = Operation {
     name: "scale",
     value: Some("X"),
-    group: Group::Weights,
+    group: OperationGroup::Weights,
     about: "Multiply weights by X",
     details: "Exactly: `--scale 0.001` makes 2004008 into 2004.008. The unit stays what it is; \
               --to-unit converts to another.",

@@ -1,7 +1,7 @@
 //! `--show-from`: let stacks begin at a matching frame, as pprof does.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, unless_matched};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable};
 
 const PPROF: &str = "fun3;fun2;fun1;fun0 1\nfun6;fun1;fun5;fun4 2\nfun7;fun10;fun4;fun9 4\nfun8;fun7 3\n";
@@ -9,7 +9,7 @@ const PPROF: &str = "fun3;fun2;fun1;fun0 1\nfun6;fun1;fun5;fun4 2\nfun7;fun10;fu
 pub(in crate::filter) const SHOW_FROM: Operation = Operation {
     name: "show-from",
     value: Some("R"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Begin stacks at the first frame that matches R",
     details: "The root-most match counts; what called it is cut off; stacks without a match are dropped.",
     examples: &[
@@ -29,7 +29,7 @@ pub(in crate::filter) const SHOW_FROM: Operation = Operation {
 pub(in crate::filter) const SHOW_FROM_LEAF: Operation = Operation {
     name: "show-from-leaf",
     value: Some("R"),
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Begin stacks at the last frame that matches R",
     details: "As --show-from, but of recursive calls the last one counts.",
     examples: &[Example {

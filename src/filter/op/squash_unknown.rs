@@ -2,13 +2,13 @@
 
 use crate::filter::annotation;
 use crate::filter::frames::PerFrame;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const SQUASH_UNKNOWN: Operation = Operation {
     name: "squash-unknown",
     value: None,
-    group: Group::Frames,
+    group: OperationGroup::Frames,
     about: "Merge neighbouring [unknown] frames",
     details: "",
     examples: &[Example {

@@ -2,13 +2,13 @@
 
 use crate::filter::annotation;
 use crate::filter::frames::NewNames;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, setting};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const STRIP: Operation = Operation {
     name: "strip",
     value: Some("PARTS"),
-    group: Group::Names,
+    group: OperationGroup::Names,
     about: "Tidy names: hash, hex, offset, line, args, …",
     details: "\
 hash: Rust's `::h0123456789abcdef` and `[0123456789abcdef]`, `.llvm.123`, `.part.0`;

@@ -8,7 +8,7 @@
 //! | perf, bcc | the name of the thread alone: any root frame that is none of the above |
 
 use crate::filter::frames::{FramePattern, PerFrame};
-use crate::filter::operation::{Example, Group, Operation, Select, Stage, unless_matched};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage, unless_matched};
 use crate::folded::{FrameId, StackTable, Weights};
 
 const PROFILE: &str = "\
@@ -23,7 +23,7 @@ sh-20;main 32
 pub(in crate::filter) const THREAD: Operation = Operation {
     name: "thread",
     value: Some("R"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Keep stacks of the threads that match R",
     details: "perf's and bcc's root frame names the thread (`COMM`, `COMM-PID/TID`), py-spy writes \
               `thread (TID): NAME`, austin `T0:TID`.",
@@ -46,7 +46,7 @@ pub(in crate::filter) const THREAD: Operation = Operation {
 pub(in crate::filter) const PROCESS: Operation = Operation {
     name: "process",
     value: Some("R"),
-    group: Group::Select,
+    group: OperationGroup::Select,
     about: "Keep stacks of the processes that match R",
     details: "perf's and bcc's root frame stands for the process too (`COMM-PID`, without `/TID`), \
               py-spy writes `process PID:\"COMMAND\"`, austin `PPID`.",

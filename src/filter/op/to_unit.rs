@@ -1,13 +1,13 @@
 //! `--to-unit`: weights in another unit of the same kind, exactly.
 
 use crate::error::Result;
-use crate::filter::operation::{Conversion, Example, Group, Operation, Reweigh, Stage, setting};
+use crate::filter::operation::{Conversion, Example, Operation, OperationGroup, Reweigh, Stage, setting};
 use crate::weight::Weight;
 
 pub(in crate::filter) const TO_UNIT: Operation = Operation {
     name: "to-unit",
     value: Some("UNIT"),
-    group: Group::Weights,
+    group: OperationGroup::Weights,
     about: "Convert weights to UNIT: ms, or ns:ms, …",
     details: "ns, us (µs), ms, s; B (bytes), kB, MB, GB, KiB, MiB, GiB. The unit they are in is \
               read from the recording, of folded text from its line `# unit: ns`, or stated: \

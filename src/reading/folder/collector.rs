@@ -11,7 +11,7 @@ use crate::profile::Facts;
 
 /// The properties that weights share if they can be added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Group {
+pub(super) struct Addable {
     is_differential: bool,
     unit: Option<String>,
     first_value: Option<Vec<u8>>,
@@ -20,7 +20,7 @@ pub(super) struct Group {
 /// A recording that was read, without its stacks.
 pub(super) struct Outcome {
     pub has_samples: bool,
-    pub group: Group,
+    pub group: Addable,
     name: Arc<str>,
     report: Report,
     known: Vec<String>,
@@ -32,7 +32,7 @@ impl Outcome {
     /// Of a recording of this name; its report moves here.
     pub(super) fn new(name: Arc<str>, part: &mut Part) -> Outcome {
         let report = std::mem::take(&mut part.saved.report);
-        let group = Group {
+        let group = Addable {
             is_differential: part.stacks.columns() == Columns::Two,
             unit: report.facts.unit.clone(),
             first_value: report.first_value.clone(),
@@ -58,7 +58,7 @@ pub(super) struct Collector {
     pending: BTreeMap<usize, Result<Outcome>>,
     next: usize,
     /// The properties of the sums so far, if there are any.
-    chosen: Option<Group>,
+    chosen: Option<Addable>,
     /// Recordings that settled on another value, and have to be read again.
     again: Vec<usize>,
     rejects: Vec<(usize, Error)>,
@@ -139,7 +139,7 @@ impl Collector {
 
     /// Returns true if weights can be added to those before, and false if their recording has to be read again
     /// for the value of those before. The error says why they cannot be one.
-    fn choose(&mut self, group: &Group) -> std::result::Result<bool, String> {
+    fn choose(&mut self, group: &Addable) -> std::result::Result<bool, String> {
         let Some(chosen) = &mut self.chosen else {
             self.chosen = Some(group.clone());
             return Ok(true);
@@ -169,7 +169,7 @@ impl Collector {
     }
 
     /// Returns true if the sums of a group are part of the result.
-    pub(super) fn accepts(&self, group: &Group) -> bool {
+    pub(super) fn accepts(&self, group: &Addable) -> bool {
         self.chosen.as_ref().is_some_and(|chosen| {
             group.is_differential == chosen.is_differential
                 && (self.keeps_all || group.unit.is_none() || group.unit == chosen.unit)

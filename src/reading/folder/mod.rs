@@ -24,7 +24,7 @@ pub(crate) use cache::Cache;
 pub(crate) use files::{Found, Recording, find};
 pub(crate) use path_labels::PathPattern;
 
-use self::collector::{Collector, Group, Outcome};
+use self::collector::{Addable, Collector, Outcome};
 use self::part::Means;
 use crate::collapse::{Listener, Progress, ValueSelection};
 use crate::descriptors;
@@ -131,7 +131,7 @@ fn read_values(recordings: &[Recording], request: &Request, values: &ValueSelect
 }
 
 /// The sums of one thread, by what can be added up.
-type Groups = BTreeMap<Group, Merged>;
+type Groups = BTreeMap<Addable, Merged>;
 
 /// Recordings being read.
 struct Run<'a> {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Row, Verdict};
+use super::{Ability, Row};
 use crate::record::program::message;
 use crate::record::refusal::Refusal;
 use crate::record::request::{CallGraph, Request, Target, Time};
@@ -104,21 +104,21 @@ impl Findings {
         let mut add = |verdict, what, found: String| rows.push(Row { verdict, what, found });
         match &self.own {
             Ok(Trial { samples: 0, event, .. }) => add(
-                Verdict::Not,
+                Ability::Not,
                 "samples",
                 format!("the system allows them, but none came of {event}; try `fg-record -e cpu-clock`"),
             ),
             Ok(trial) => {
-                add(Verdict::Works, "samples", format!("{} were taken, by {}", trial.samples, trial.event))
+                add(Ability::Works, "samples", format!("{} were taken, by {}", trial.samples, trial.event))
             }
-            Err(refusal) => add(Verdict::Not, "samples", refusal.to_string()),
+            Err(refusal) => add(Ability::Not, "samples", refusal.to_string()),
         }
         if let Ok(trial) = &self.own {
             self.of_recordings(trial, &mut add);
         }
         let tried = |result: &Result<Trial, Refusal>, allowed: &str| match result {
-            Ok(_) => (Verdict::Works, allowed.to_owned()),
-            Err(refusal) => (Verdict::Not, refusal.to_string()),
+            Ok(_) => (Ability::Works, allowed.to_owned()),
+            Err(refusal) => (Ability::Not, refusal.to_string()),
         };
         let (verdict, found) = tried(&self.machine, "-a records the whole machine");
         add(verdict, "whole machine", found);
@@ -129,49 +129,49 @@ impl Findings {
         let (verdict, found) = tried(&self.off_cpu, "--off-cpu records where threads wait");
         add(verdict, "waiting", found);
         match self.debug_info {
-            Some(true) => add(Verdict::Works, "debug info", "the C library's is here".to_owned()),
-            Some(false) => add(Verdict::Partly, "debug info", self.no_debug_info()),
+            Some(true) => add(Ability::Works, "debug info", "the C library's is here".to_owned()),
+            Some(false) => add(Ability::Partly, "debug info", self.no_debug_info()),
             None => {}
         }
         rows
     }
 
     /// Adds rows on what a working recording may lack.
-    fn of_recordings(&self, trial: &Trial, add: &mut dyn FnMut(Verdict, &'static str, String)) {
+    fn of_recordings(&self, trial: &Trial, add: &mut dyn FnMut(Ability, &'static str, String)) {
         match trial.notes.contains(&Note::Clock) {
-            true => add(Verdict::Partly, "cycles", format!("{}, as in most virtual machines", Note::Clock)),
-            false => add(Verdict::Works, "cycles", "the processor counts them".to_owned()),
+            true => add(Ability::Partly, "cycles", format!("{}, as in most virtual machines", Note::Clock)),
+            false => add(Ability::Works, "cycles", "the processor counts them".to_owned()),
         }
         let left_out = trial.notes.iter().find(|note| matches!(note, Note::UserOnly(_)));
         match (trial.kernel, left_out) {
-            (true, _) => add(Verdict::Works, "kernel frames", "seen".to_owned()),
-            (false, Some(note)) => add(Verdict::Not, "kernel frames", note.to_string()),
+            (true, _) => add(Ability::Works, "kernel frames", "seen".to_owned()),
+            (false, Some(note)) => add(Ability::Not, "kernel frames", note.to_string()),
             (false, None) => {
                 let container = self.permissions.container;
-                add(Verdict::Not, "kernel frames", Refusal::Forbidden { container }.to_string());
+                add(Ability::Not, "kernel frames", Refusal::Forbidden { container }.to_string());
             }
         }
         match self.kernel_symbols {
-            true => add(Verdict::Works, "kernel symbols", "their addresses are shown".to_owned()),
-            false => add(Verdict::Not, "kernel symbols", self.hidden_symbols()),
+            true => add(Ability::Works, "kernel symbols", "their addresses are shown".to_owned()),
+            false => add(Ability::Not, "kernel symbols", self.hidden_symbols()),
         }
         match self.no_dumps {
             false => add(
-                Verdict::Works,
+                Ability::Works,
                 "stack dumps",
                 format!("{} bytes of the stack with each sample", CallGraph::DUMP),
             ),
-            true => add(Verdict::Not, "stack dumps", Refusal::NoRegisters.to_string()),
+            true => add(Ability::Not, "stack dumps", Refusal::NoRegisters.to_string()),
         }
         let (ring, wanted) = trial.ring;
         let memory = format!("{} kB for the samples of each processor", ring / 1024);
         if ring >= wanted {
-            add(Verdict::Works, "memory", memory);
+            add(Ability::Works, "memory", memory);
         } else {
             let enough = wanted / 1024 + 4;
             let limit = self.permissions.mlock_kb.map_or("unknown".to_owned(), |kb| kb.to_string());
             add(
-                Verdict::Partly,
+                Ability::Partly,
                 "memory",
                 format!(
                     "{memory} instead of {}: at high rates some are lost (kernel.perf_event_mlock_kb is \
@@ -183,11 +183,11 @@ impl Findings {
         let note = trial.notes.iter().find(|note| matches!(note, Note::Rate(..)));
         match (note, self.permissions.max_rate) {
             (Some(note), _) => add(
-                Verdict::Partly,
+                Ability::Partly,
                 "rate",
                 format!("{note}; `sudo sysctl kernel.perf_event_max_sample_rate=100000` allows more"),
             ),
-            (None, Some(most)) => add(Verdict::Works, "rate", format!("up to {most} samples a second")),
+            (None, Some(most)) => add(Ability::Works, "rate", format!("up to {most} samples a second")),
             (None, None) => {}
         }
     }
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn every_row_says_yes_where_all_works() {
         let rows = findings().rows();
-        assert!(rows.iter().all(|row| row.verdict == Verdict::Works && !row.found.contains('`')), "{rows:?}");
+        assert!(rows.iter().all(|row| row.verdict == Ability::Works && !row.found.contains('`')), "{rows:?}");
         assert!(findings().can_record());
         assert_eq!(row(&findings(), "samples"), "yes 149 were taken, by cycles");
     }

@@ -11,7 +11,7 @@ use super::backend::{self, Backend, BackendInfo, find};
 
 /// The degree to which something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Ability {
     /// It works.
     Works,
     /// It works, with less to see.
@@ -20,12 +20,12 @@ pub enum Verdict {
     Not,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Ability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Verdict::Works => "yes",
-            Verdict::Partly => "part",
-            Verdict::Not => "no",
+            Ability::Works => "yes",
+            Ability::Partly => "part",
+            Ability::Not => "no",
         })
     }
 }
@@ -34,7 +34,7 @@ impl fmt::Display for Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The degree to which it works.
-    pub verdict: Verdict,
+    pub verdict: Ability,
     /// Its name in the table.
     pub what: &'static str,
     /// The finding, and the command that fixes what does not work.
@@ -59,17 +59,17 @@ fn try_profiler(backend: &'static dyn Backend) -> Row {
 fn profiler(info: &'static BackendInfo, found: Option<(PathBuf, Result<Tried, String>)>) -> Row {
     let BackendInfo { programs, variable, install, when_it_fails, .. } = info;
     let (verdict, found) = match found {
-        Some((path, Ok(Tried::Recorded))) => (Verdict::Works, path.display().to_string()),
+        Some((path, Ok(Tried::Recorded))) => (Ability::Works, path.display().to_string()),
         Some((path, Ok(Tried::Started))) => {
-            (Verdict::Partly, format!("{}: not tried, since there is no Python here", path.display()))
+            (Ability::Partly, format!("{}: not tried, since there is no Python here", path.display()))
         }
         Some((path, Err(words))) => {
             let advice = when_it_fails.map(|advice| format!("; {advice}")).unwrap_or_default();
-            (Verdict::Not, format!("{} does not record: {words}{advice}", path.display()))
+            (Ability::Not, format!("{} does not record: {words}{advice}", path.display()))
         }
         None => {
             let programs = programs.join(" or ");
-            (Verdict::Not, format!("no {programs}: {install}; {variable} may name it"))
+            (Ability::Not, format!("no {programs}: {install}; {variable} may name it"))
         }
     };
     Row { verdict, what: info.name, found }
@@ -87,13 +87,13 @@ mod tests {
         });
         let row = |result| profiler(perf, Some((PathBuf::from("/usr/bin/perf"), result)));
         let works = row(Ok(Tried::Recorded));
-        assert_eq!((works.verdict, &*works.found), (Verdict::Works, "/usr/bin/perf"));
+        assert_eq!((works.verdict, &*works.found), (Ability::Works, "/usr/bin/perf"));
         let fails = row(Err("no permission".to_owned()));
         let expected = "/usr/bin/perf does not record: no permission";
-        assert_eq!((fails.verdict, &*fails.found), (Verdict::Not, expected));
-        assert_eq!(row(Ok(Tried::Started)).verdict, Verdict::Partly);
+        assert_eq!((fails.verdict, &*fails.found), (Ability::Not, expected));
+        assert_eq!(row(Ok(Tried::Started)).verdict, Ability::Partly);
         let row = profiler(py_spy, None);
         let expected = "no py-spy: `pip install py-spy`; PY_SPY may name it";
-        assert_eq!((row.verdict, &*row.found), (Verdict::Not, expected));
+        assert_eq!((row.verdict, &*row.found), (Ability::Not, expected));
     }
 }

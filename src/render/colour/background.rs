@@ -1,6 +1,6 @@
 //! The background of a picture.
 
-use super::{Palette, Rgb};
+use super::{ColourScheme, Rgb};
 
 /// Two colours that flow into each other from top to bottom, or one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +26,13 @@ impl Background {
     }
 
     /// The background that suits a palette.
-    pub fn of(palette: Palette) -> Background {
+    pub fn of(palette: ColourScheme) -> Background {
         use super::palette::Rules;
         match palette {
-            Palette::Mem => Background::Green,
-            Palette::Io | Palette::Wakeup | Palette::Named(Rules::Chain) => Background::Blue,
-            Palette::Plain(_) => Background::Grey,
-            Palette::Hot | Palette::Named(_) | Palette::Diff => Background::Yellow,
+            ColourScheme::Mem => Background::Green,
+            ColourScheme::Io | ColourScheme::Wakeup | ColourScheme::Named(Rules::Chain) => Background::Blue,
+            ColourScheme::Plain(_) => Background::Grey,
+            ColourScheme::Hot | ColourScheme::Named(_) | ColourScheme::Diff => Background::Yellow,
         }
     }
 
@@ -64,7 +64,7 @@ mod tests {
             ("hot", Background::Yellow),
             ("java", Background::Yellow),
         ] {
-            assert_eq!(Background::of(Palette::by_name(palette).unwrap()), background, "{palette}");
+            assert_eq!(Background::of(ColourScheme::by_name(palette).unwrap()), background, "{palette}");
         }
     }
 

@@ -11,7 +11,7 @@ mod palette_map;
 use std::fmt;
 
 pub use background::Background;
-pub use palette::{Hue, PALETTES, Palette, Rules};
+pub use palette::{ColourScheme, Hue, PALETTES, Rules};
 pub use palette_map::PaletteMap;
 
 use super::label::{LONGEST_NAME, percent};
@@ -102,7 +102,7 @@ impl Shades {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Colours {
     /// The palette.
-    pub palette: Palette,
+    pub palette: ColourScheme,
     /// Shuffles the colours of a palette; 0 leaves them as they are.
     pub seed: u32,
     /// Colour by width instead: the wider, the deeper.

@@ -8,7 +8,7 @@ use crate::render::label::annotation;
 
 /// A palette: the colours that names have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Palette {
+pub enum ColourScheme {
     /// Every name from one range.
     Plain(Hue),
     /// From a range that depends on the name.
@@ -52,30 +52,30 @@ pub enum Rules {
 }
 
 /// Every palette: what `--colors` calls it, what it is for, and itself.
-pub const PALETTES: &[(&str, &str, Palette)] = &[
-    ("hot", "yellows and reds", Palette::Hot),
-    ("mem", "greens, for memory", Palette::Mem),
-    ("io", "blues, for input and output", Palette::Io),
-    ("red", "reds", Palette::Plain(Hue::Red)),
-    ("green", "greens", Palette::Plain(Hue::Green)),
-    ("blue", "blues", Palette::Plain(Hue::Blue)),
-    ("yellow", "yellows", Palette::Plain(Hue::Yellow)),
-    ("purple", "purples", Palette::Plain(Hue::Purple)),
-    ("aqua", "blue greens", Palette::Plain(Hue::Aqua)),
-    ("orange", "oranges", Palette::Plain(Hue::Orange)),
-    ("wakeup", "blue greens, for wakers", Palette::Wakeup),
-    ("chain", "wakers in blue green on blue", Palette::Named(Rules::Chain)),
-    ("java", "by kind: jitted, inlined, kernel, C++", Palette::Named(Rules::Java)),
-    ("js", "by kind: jitted, script, module, kernel", Palette::Named(Rules::Js)),
-    ("perl", "by kind: Perl, C++, kernel", Palette::Named(Rules::Perl)),
-    ("python", "by kind: packages, standard library", Palette::Named(Rules::Python)),
-    ("rust", "by kind: standard library, other crates", Palette::Named(Rules::Rust)),
-    ("diff", "white; differential input has the colour of its change", Palette::Diff),
+pub const PALETTES: &[(&str, &str, ColourScheme)] = &[
+    ("hot", "yellows and reds", ColourScheme::Hot),
+    ("mem", "greens, for memory", ColourScheme::Mem),
+    ("io", "blues, for input and output", ColourScheme::Io),
+    ("red", "reds", ColourScheme::Plain(Hue::Red)),
+    ("green", "greens", ColourScheme::Plain(Hue::Green)),
+    ("blue", "blues", ColourScheme::Plain(Hue::Blue)),
+    ("yellow", "yellows", ColourScheme::Plain(Hue::Yellow)),
+    ("purple", "purples", ColourScheme::Plain(Hue::Purple)),
+    ("aqua", "blue greens", ColourScheme::Plain(Hue::Aqua)),
+    ("orange", "oranges", ColourScheme::Plain(Hue::Orange)),
+    ("wakeup", "blue greens, for wakers", ColourScheme::Wakeup),
+    ("chain", "wakers in blue green on blue", ColourScheme::Named(Rules::Chain)),
+    ("java", "by kind: jitted, inlined, kernel, C++", ColourScheme::Named(Rules::Java)),
+    ("js", "by kind: jitted, script, module, kernel", ColourScheme::Named(Rules::Js)),
+    ("perl", "by kind: Perl, C++, kernel", ColourScheme::Named(Rules::Perl)),
+    ("python", "by kind: packages, standard library", ColourScheme::Named(Rules::Python)),
+    ("rust", "by kind: standard library, other crates", ColourScheme::Named(Rules::Rust)),
+    ("diff", "white; differential input has the colour of its change", ColourScheme::Diff),
 ];
 
-impl Palette {
+impl ColourScheme {
     /// The palette of a name of [`PALETTES`].
-    pub fn by_name(name: &str) -> Option<Palette> {
+    pub fn by_name(name: &str) -> Option<ColourScheme> {
         PALETTES.iter().find(|(known, _, _)| *known == name).map(|(_, _, palette)| *palette)
     }
 
@@ -83,16 +83,16 @@ impl Palette {
     pub fn colour(self, name: &[u8], place: Option<&Place<'_>>, shades: Shades) -> Rgb {
         let Shades { v1, v2, v3 } = shades;
         match self {
-            Palette::Plain(hue) => hue.colour(v1),
-            Palette::Named(rules) => rules.hue(name, place).colour(v1),
-            Palette::Hot => Rgb(level(205.0 + 50.0 * v3), level(230.0 * v1), level(55.0 * v2)),
-            Palette::Mem => Rgb(0, level(190.0 + 50.0 * v2), level(210.0 * v1)),
-            Palette::Io => {
+            ColourScheme::Plain(hue) => hue.colour(v1),
+            ColourScheme::Named(rules) => rules.hue(name, place).colour(v1),
+            ColourScheme::Hot => Rgb(level(205.0 + 50.0 * v3), level(230.0 * v1), level(55.0 * v2)),
+            ColourScheme::Mem => Rgb(0, level(190.0 + 50.0 * v2), level(210.0 * v1)),
+            ColourScheme::Io => {
                 let low = level(80.0 + 60.0 * v1);
                 Rgb(low, low, level(190.0 + 55.0 * v2))
             }
-            Palette::Wakeup => Hue::Aqua.colour(v1),
-            Palette::Diff => Rgb(255, 255, 255),
+            ColourScheme::Wakeup => Hue::Aqua.colour(v1),
+            ColourScheme::Diff => Rgb(255, 255, 255),
         }
     }
 
@@ -105,7 +105,7 @@ impl Palette {
     /// of code where its place says it, else on its name.
     pub fn hue_at(self, name: &[u8], place: Option<&Place<'_>>) -> Option<Hue> {
         match self {
-            Palette::Named(rules) => Some(rules.hue(name, place)),
+            ColourScheme::Named(rules) => Some(rules.hue(name, place)),
             _ => None,
         }
     }
@@ -113,7 +113,7 @@ impl Palette {
     /// The meaning of its colours, if they have one.
     pub fn legend(self) -> &'static [(&'static str, Hue)] {
         match self {
-            Palette::Named(rules) => rules.legend(),
+            ColourScheme::Named(rules) => rules.legend(),
             _ => &[],
         }
     }
@@ -267,14 +267,14 @@ mod tests {
             ("orange", Rgb(190, 90, 0), Rgb(255, 155, 0)),
             ("diff", Rgb(255, 255, 255), Rgb(255, 255, 255)),
         ] {
-            let palette = Palette::by_name(name).unwrap();
+            let palette = ColourScheme::by_name(name).unwrap();
             assert_eq!(
                 (palette.colour(b"f", None, low), palette.colour(b"f", None, high)),
                 (from, to),
                 "{name}"
             );
         }
-        assert_eq!(Palette::by_name("nosuch"), None);
+        assert_eq!(ColourScheme::by_name("nosuch"), None);
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn legends_explain_every_hue_that_is_used() {
         for (name, _, palette) in PALETTES {
-            if let Palette::Named(_) = palette {
+            if let ColourScheme::Named(_) = palette {
                 assert!(palette.legend().len() >= 2, "{name}");
             }
         }

@@ -29,7 +29,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::folded::{Frame, Order, Visitor, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
-use crate::render::colour::Palette;
+use crate::render::colour::ColourScheme;
 use crate::render::format::takes;
 use crate::render::source::SourceHere;
 use crate::render::writer::{Finished, Target, Writer, feed};
@@ -210,7 +210,7 @@ impl Writer for Page<'_> {
         }
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
-        let asks_names = matches!(palette, Palette::Named(_));
+        let asks_names = matches!(palette, ColourScheme::Named(_));
         let hues = asks_names.then_some(&hue as Hues<'_>);
         let mut payload = encoder.finish(hues, &summary.places, settings.private)?;
         payload.sections.extend(sections);

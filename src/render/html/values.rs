@@ -11,7 +11,7 @@ use crate::folded::{Columns, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::render::Settings;
 use crate::render::source::{SourceHere, SourceLines};
-use crate::render::writer::{Input, time_line};
+use crate::render::writer::{StackSource, time_line};
 
 /// The name and the bytes of each section.
 type Sections = Vec<(String, Vec<u8>)>;
@@ -58,7 +58,7 @@ impl Beside {
         self.take_lines(profile, settings)?;
         let decimals = tree.decimals;
         self.finish_lines(tree, values.count, settings, &values.here)?;
-        let Some(mut line) = time_line(Input::Profile(profile), settings)? else { return Ok(()) };
+        let Some(mut line) = time_line(StackSource::Profile(profile), settings)? else { return Ok(()) };
         if let Some((start, end)) = values.span {
             line.start = line.start.min(start);
             line.end = line.end.max(end);

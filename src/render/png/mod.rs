@@ -12,7 +12,7 @@ use resvg::usvg::{self, fontdb};
 use super::format::takes;
 use super::graph_writer::{Drawing, GraphWriter};
 use super::writer::Target;
-use super::{Canvas, Encoding, Format, Options, svg};
+use super::{Canvas, Encoding, Format, RenderOptions, svg};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The format.
@@ -61,7 +61,8 @@ const LETTERS: &[std::ops::RangeInclusive<u32>] = &[
 const MOST_PIXELS: u64 = 100_000_000;
 
 fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
-    let mut options = Options { encoding: Encoding::default(), pretty: false, ..drawing.options.clone() };
+    let mut options =
+        RenderOptions { encoding: Encoding::default(), pretty: false, ..drawing.options.clone() };
     options.canvas.font_family = FAMILY.to_owned();
     let drawing = Drawing { options: &options, amounts: drawing.amounts.clone(), ..*drawing };
     let rows = u64::from(drawing.graph.rows) + 1;

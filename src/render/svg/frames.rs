@@ -6,7 +6,7 @@ use super::Page;
 use super::xml::Xml;
 use crate::error::Result;
 use crate::folded::{Columns, Weights};
-use crate::render::Options;
+use crate::render::RenderOptions;
 use crate::render::attributes::Attributes;
 use crate::render::colour::Rgb;
 use crate::render::graph_writer::Drawing;
@@ -53,7 +53,7 @@ pub(super) fn write(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Re
 
 struct Painter<'a> {
     graph: &'a Graph,
-    options: &'a Options,
+    options: &'a RenderOptions,
     drawing: &'a Drawing<'a>,
     page: &'a Page,
     frames_width: f64,

@@ -23,7 +23,7 @@ use crate::render::format::takes;
 use crate::render::graph_writer::{Drawing, GraphWriter};
 use crate::render::label::fit;
 use crate::render::writer::{Target, Writer};
-use crate::render::{Canvas, Cut, Format, Options, Settings};
+use crate::render::{Canvas, Cut, Format, RenderOptions, Settings};
 use xml::{Lines, Xml};
 
 /// The format.
@@ -124,7 +124,7 @@ pub(super) fn write_empty(drawing: &Drawing<'_>, out: &mut dyn Write) -> Result<
     xml.finish()
 }
 
-fn document<'w>(options: &Options, out: &'w mut dyn Write) -> Xml<'w> {
+fn document<'w>(options: &RenderOptions, out: &'w mut dyn Write) -> Xml<'w> {
     let encoding = &options.encoding;
     // Each frame on its own line, its parts beside each other.
     let lines = if options.pretty { Lines::Pretty } else { Lines::To(2) };
@@ -162,7 +162,7 @@ fn root(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {
     Ok(())
 }
 
-fn background(xml: &mut Xml<'_>, options: &Options, columns: Columns, page: &Page) -> Result<()> {
+fn background(xml: &mut Xml<'_>, options: &RenderOptions, columns: Columns, page: &Page) -> Result<()> {
     let suited = match columns {
         Columns::One => Background::of(options.colours.palette),
         // White frames have to stand out.
@@ -244,13 +244,13 @@ fn texts(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {
     Ok(())
 }
 
-fn ui<'x, 'w>(xml: &'x mut Xml<'w>, options: &Options, id: &str) -> Result<&'x mut Xml<'w>> {
+fn ui<'x, 'w>(xml: &'x mut Xml<'w>, options: &RenderOptions, id: &str) -> Result<&'x mut Xml<'w>> {
     ui_class(xml, options, id, "ui")
 }
 
 fn ui_class<'x, 'w>(
     xml: &'x mut Xml<'w>,
-    options: &Options,
+    options: &RenderOptions,
     id: &str,
     class: &str,
 ) -> Result<&'x mut Xml<'w>> {

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use crate::error::Result;
 use crate::folded::Columns;
-use crate::render::colour::{Palette, UNSURE};
+use crate::render::colour::{ColourScheme, UNSURE};
 use crate::render::layout::Graph;
-use crate::render::{Canvas, Cut, Options};
+use crate::render::{Canvas, Cut, RenderOptions};
 use crate::weight::Weight;
 
 /// The script that makes the picture interactive: its parts, as one function that leaves no name
@@ -35,7 +35,7 @@ pub(super) const VIEWER: &str = concat!(
 pub(super) const STYLE: &str = include_str!("style.css");
 
 /// `var fg = {…};`: what the script has to know.
-pub(super) fn settings(graph: &Graph, options: &Options, height: f64) -> Result<String> {
+pub(super) fn settings(graph: &Graph, options: &RenderOptions, height: f64) -> Result<String> {
     let canvas = &options.canvas;
     let differential = graph.columns == Columns::Two;
     let mut object = Object(String::from("\"use strict\";\nvar fg = {"));
@@ -63,7 +63,7 @@ pub(super) fn settings(graph: &Graph, options: &Options, height: f64) -> Result<
     Ok(text)
 }
 
-fn legend(options: &Options, differential: bool) -> String {
+fn legend(options: &RenderOptions, differential: bool) -> String {
     let colours = &options.colours;
     let one = Weight::ONE;
     let meanings = if differential {
@@ -73,7 +73,7 @@ fn legend(options: &Options, differential: bool) -> String {
             ("shrank", colours.change(one.negated(), one)),
             ("not significant", UNSURE),
         ]
-    } else if colours.by_width || colours.palette == Palette::Diff {
+    } else if colours.by_width || colours.palette == ColourScheme::Diff {
         Vec::new()
     } else {
         colours.palette.legend().iter().map(|(label, hue)| (*label, hue.colour(0.5))).collect()

@@ -28,7 +28,8 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
@@ -65,11 +66,11 @@ impl Collapser for Art {
         ContextInfo { times: "methods", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_streamed = head.starts_with(MAGIC)
             && head.get(4..6).is_some_and(|version| matches!(version, [0xf1..=0xf3, 0]));
         let is_text = head.strip_prefix(TEXT).is_some_and(|rest| matches!(rest, [b'1'..=b'3', b'\n', ..]));
-        if is_streamed || is_text { Verdict::Yes } else { Verdict::No }
+        if is_streamed || is_text { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -317,7 +318,7 @@ impl MethodTrace {
     }
 
     /// Hands all stacks to the sink.
-    fn finish(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn finish(self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         self.facts(report);
         let fallback = if self.version == 3 { Clock::Dual } else { Clock::Cpu };
         let clock = self.summary.clock.unwrap_or(fallback);

@@ -62,8 +62,8 @@ fn streamed() -> Vec<u8> {
     out
 }
 
-fn collapsed(trace: &[u8], options: &Options) -> (String, Vec<String>) {
-    assert_eq!(Art.detect(trace), Verdict::Yes);
+fn collapsed(trace: &[u8], options: &CollapseOptions) -> (String, Vec<String>) {
+    assert_eq!(Art.detect(trace), Certainty::Yes);
     let (folded, report) = collapse_bytes(&Art, trace, options).unwrap();
     (folded, report.notes)
 }
@@ -72,12 +72,15 @@ const STACKS: &str = "a.b.Main.main 50\na.b.Main.main;a.b.Main$1.work 40\n";
 
 #[test]
 fn all_versions_and_both_forms_have_the_same_stacks() {
-    let plain = Options::default();
+    let plain = CollapseOptions::default();
     for trace in [regular(1, "wall"), regular(2, "global"), regular(3, "dual"), streamed()] {
         let (folded, notes) = collapsed(&trace, &plain);
         assert_eq!((folded.as_str(), notes.len()), (STACKS, 0), "{notes:?}");
     }
-    let cpu = Options { values: ValueSelection::Named(vec![b"cpu".to_vec()]), ..Options::default() };
+    let cpu = CollapseOptions {
+        values: ValueSelection::Named(vec![b"cpu".to_vec()]),
+        ..CollapseOptions::default()
+    };
     assert_eq!(collapsed(&regular(2, "thread-cpu"), &cpu).0, STACKS);
     assert_eq!(collapsed(&streamed(), &cpu).0, "a.b.Main.main 25\na.b.Main.main;a.b.Main$1.work 20\n");
 }
@@ -86,7 +89,7 @@ fn all_versions_and_both_forms_have_the_same_stacks() {
 fn a_trace_that_is_cut_off_is_read_as_far_as_it_goes() {
     for trace in [regular(3, "dual"), streamed()] {
         for len in 12..trace.len() {
-            let Ok((_, report)) = collapse_bytes(&Art, &trace[..len], &Options::default()) else {
+            let Ok((_, report)) = collapse_bytes(&Art, &trace[..len], &CollapseOptions::default()) else {
                 continue;
             };
             assert_eq!(report.notes.len(), 1, "{len} of {}: {:?}", trace.len(), report.notes);
@@ -103,7 +106,7 @@ fn ends_without_a_beginning_and_unknown_methods_are_told() {
         trace.extend_from_slice(&[0; 4]);
         trace.extend_from_slice(&time.to_le_bytes());
     }
-    let (folded, notes) = collapsed(&trace, &Options::default());
+    let (folded, notes) = collapsed(&trace, &CollapseOptions::default());
     assert_eq!(folded, format!("[method 0xc] 5\n{STACKS}"));
     assert_eq!(notes[0], "there are 6 records, the trace says 4");
     assert_eq!(
@@ -115,6 +118,6 @@ fn ends_without_a_beginning_and_unknown_methods_are_told() {
 #[test]
 fn other_versions_are_not_claimed() {
     for head in [&b"SLOW\xf5\0 \0"[..], b"SLOW\x03\0 \0", b"*version\n4\n", b"*version\n", b"SLO"] {
-        assert_eq!(Art.detect(head), Verdict::No, "{head:?}");
+        assert_eq!(Art.detect(head), Certainty::No, "{head:?}");
     }
 }

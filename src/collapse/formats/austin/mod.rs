@@ -21,7 +21,7 @@ use crate::collapse::kit::names::{NO_STACK, frame_at};
 use crate::collapse::kit::times::{duration, nanoseconds};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
@@ -53,15 +53,15 @@ impl Collapser for Austin {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         if head.starts_with(b"# austin: ") {
-            return Verdict::Yes;
+            return Certainty::Yes;
         }
         let (mut samples, mut other) = (0, 0);
         for line in head_lines(head) {
             if split(line).is_some_and(|(stack, _)| is_austins(stack)) { samples += 1 } else { other += 1 }
         }
-        if samples > other { Verdict::Yes } else { Verdict::No }
+        if samples > other { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -377,11 +377,11 @@ fn readable(frame: &[u8]) -> (Vec<u8>, Place<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::ValueSelection;
     use crate::folded::StackTable;
 
-    fn collapsed(text: &str, options: &Options) -> String {
+    fn collapsed(text: &str, options: &CollapseOptions) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
         Austin.collapse(input, &Reading::alone(options), &mut table, &mut report).unwrap();
@@ -393,10 +393,10 @@ mod tests {
     #[test]
     fn frames_tell_it_from_folded_text() {
         for (text, verdict) in [
-            ("P1;T0:2;a.py:main:3 10", Verdict::Yes),
-            ("# austin: 3.6.0\n# mode: wall\nP1;T0:2;a.py:main:3 10", Verdict::Yes),
-            ("P1;T0:2;main 10", Verdict::No),
-            ("main;parse 10", Verdict::No),
+            ("P1;T0:2;a.py:main:3 10", Certainty::Yes),
+            ("# austin: 3.6.0\n# mode: wall\nP1;T0:2;a.py:main:3 10", Certainty::Yes),
+            ("P1;T0:2;main 10", Certainty::No),
+            ("main;parse 10", Certainty::No),
         ] {
             assert_eq!(Austin.detect(text.as_bytes()), verdict, "{text}");
         }
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn frames_are_read_from_the_right() {
-        let plain = Options::default();
+        let plain = CollapseOptions::default();
         for (sample, folded) in [
             ("P1;T0:2;a.py:main:3 10", "P1;T0:2;main (a.py:3) 10\n"),
             ("P1;T0:2;C:\\x\\y:8:f:1 10", "P1;T0:2;f (C:\\x\\y:8:1) 10\n"),
@@ -426,7 +426,7 @@ mod tests {
     fn the_name_of_a_file_may_hold_a_newline() {
         let text = "P1;T0:2;a.py:f:1;new\nline.py:g:2 10\nP1;T0:2;two\nnew\nlines.py:g:3 5\nP1;T0:2;cut off\nP1;T0:2;a.py:f:1 1\n";
         let (out, report) =
-            crate::collapse::tests::collapse_bytes(&Austin, text, &Options::default()).unwrap();
+            crate::collapse::tests::collapse_bytes(&Austin, text, &CollapseOptions::default()).unwrap();
         assert_eq!(
             out,
             "P1;T0:2;f (a.py:1) 1\nP1;T0:2;f (a.py:1);g (new line.py:2) 10\nP1;T0:2;g (two new lines.py:3) 5\n"
@@ -438,14 +438,16 @@ mod tests {
     #[test]
     fn full_mode_has_three_values() {
         let text = "# austin: 3.7.0\n# mode: full\n\nP1;T2;a.py:f:1 100,1,-4096\nP1;T2;a.py:f:1 7,0,0\n\n# duration: 5\n";
-        assert_eq!(collapsed(text, &Options::default()), "P1;T2;f (a.py:1) 107\n");
-        let value =
-            |name: &str| Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() };
+        assert_eq!(collapsed(text, &CollapseOptions::default()), "P1;T2;f (a.py:1) 107\n");
+        let value = |name: &str| CollapseOptions {
+            values: ValueSelection::Named(vec![name.into()]),
+            ..CollapseOptions::default()
+        };
         assert_eq!(collapsed(text, &value("cpu")), "P1;T2;f (a.py:1) 7\n");
         assert_eq!(collapsed(text, &value("memory")), "P1;T2;f (a.py:1) -4096\n");
-        let count = Options { count: true, ..Options::default() };
+        let count = CollapseOptions { count: true, ..CollapseOptions::default() };
         assert_eq!(collapsed(text, &count), "P1;T2;f (a.py:1) 2\n");
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(collapsed(&format!("{text}P1;T3 5,0,0\n"), &none), "[no stack] 5\nf (a.py:1) 107\n");
     }
 }

@@ -24,7 +24,7 @@ use crate::collapse::kit::forest::{DEEPEST, MOST};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
 };
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
@@ -55,15 +55,15 @@ impl Collapser for Mojo {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         match head {
             // Any version, so that an unknown one is told.
             [b'M', b'O', b'J', version, rest @ ..]
                 if *version < 0x40 && rest.first().is_none_or(|e| *e <= LAST) =>
             {
-                Verdict::Yes
+                Certainty::Yes
             }
-            _ => Verdict::No,
+            _ => Certainty::No,
         }
     }
 
@@ -166,7 +166,7 @@ struct Sample {
 
 struct Parser<'o> {
     events: Events,
-    options: &'o Options,
+    options: &'o CollapseOptions,
     mode: Mode,
     meta: Metadata,
     clock: Clock,
@@ -189,7 +189,7 @@ struct Parser<'o> {
 }
 
 impl<'o> Parser<'o> {
-    fn new(events: Events, options: &'o Options) -> Self {
+    fn new(events: Events, options: &'o CollapseOptions) -> Self {
         Parser {
             events,
             options,
@@ -451,12 +451,12 @@ mod tests {
     fn frames_strings_and_metrics() {
         let text =
             mojo("wall", &[STACK, FRAMES, b"\x05\x02\x05\x01\x07\x09\x0a", STACK, b"\x04\x09\x01\x08"]);
-        assert_eq!(Mojo.detect(&text), Verdict::Yes);
+        assert_eq!(Mojo.detect(&text), Certainty::Yes);
         assert_eq!(
-            fold(&Mojo, &text, &Options::default()),
+            fold(&Mojo, &text, &CollapseOptions::default()),
             "P7;T0:255;:INVALID: 1\nP7;T0:255;<unknown> (a:b.py:73);f (a:b.py:5);:GC: 10\n"
         );
-        let without = Options { threads_as_frames: Some(false), ..Options::default() };
+        let without = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         let text = mojo("wall", &[STACK, FRAMES, b"\x05\x01\x09\x0a", STACK, b"\x09\x01"]);
         assert_eq!(fold(&Mojo, &text, &without), "[no stack] 1\nf (a:b.py:5) 10\n");
     }
@@ -469,7 +469,10 @@ mod tests {
             fold(
                 &Mojo,
                 &text,
-                &Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() },
+                &CollapseOptions {
+                    values: ValueSelection::Named(vec![name.into()]),
+                    ..CollapseOptions::default()
+                },
             )
         };
         assert_eq!(with("time"), "P7;T0:255;f (a:b.py:5) 13\n");
@@ -491,7 +494,7 @@ mod tests {
             ],
         );
         assert_eq!(
-            fold(&Mojo, &text, &Options::default()),
+            fold(&Mojo, &text, &CollapseOptions::default()),
             "P7;T0:255;<unknown> (a:b.py:73);f (a:b.py:5);:INVALID: 1\nP7;T0:255;<unknown> (a:b.py:73);f (a:b.py:5);f (a:b.py:5) 2\n"
         );
     }
@@ -500,9 +503,9 @@ mod tests {
     fn version_4_repeats_stacks() {
         let mut text = mojo("wall", &[STACK, FRAMES, b"\x05\x02\x09\x01", STACK, b"\x05\x01\x0d\x09\x02"]);
         text[3] = 4;
-        assert_eq!(Mojo.detect(&text), Verdict::Yes);
+        assert_eq!(Mojo.detect(&text), Certainty::Yes);
         assert_eq!(
-            fold(&Mojo, &text, &Options::default()),
+            fold(&Mojo, &text, &CollapseOptions::default()),
             "P7;T0:255;<unknown> (a:b.py:73) 1\nP7;T0:255;<unknown> (a:b.py:73);f (a:b.py:5) 2\n"
         );
     }
@@ -514,13 +517,13 @@ mod tests {
             "wall",
             &[FRAMES, STACK, b"\x05\x01\x09\x01", b"\x0b\x03g\0", STACK, FRAMES, b"\x05\x01\x09\x02"],
         );
-        assert_eq!(fold(&Mojo, &text, &Options::default()), "P7;T0:255;f (a:b.py:5) 3\n");
+        assert_eq!(fold(&Mojo, &text, &CollapseOptions::default()), "P7;T0:255;f (a:b.py:5) 3\n");
     }
 
     #[test]
     fn what_is_broken_is_placed() {
         let error = |events: &[&[u8]]| {
-            collapse_bytes(&Mojo, mojo("wall", events), &Options::default()).unwrap_err().to_string()
+            collapse_bytes(&Mojo, mojo("wall", events), &CollapseOptions::default()).unwrap_err().to_string()
         };
         for (events, message) in [
             (
@@ -540,7 +543,7 @@ mod tests {
         ] {
             assert!(error(events).contains(message), "{}", error(events));
         }
-        let version = collapse_bytes(&Mojo, b"MOJ\x09", &Options::default()).unwrap_err().to_string();
+        let version = collapse_bytes(&Mojo, b"MOJ\x09", &CollapseOptions::default()).unwrap_err().to_string();
         assert!(version.contains("MOJO of version 1 to 4, found \"version 9\""), "{version}");
     }
 }

@@ -15,7 +15,9 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -39,9 +41,9 @@ impl Collapser for Memleak {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).take(100);
-        if lines.any(is_heading) { Verdict::Yes } else { Verdict::No }
+        if lines.any(is_heading) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -68,7 +70,7 @@ impl Collapser for Memleak {
 }
 
 struct Parser<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     names: FrameNames,
     stack: LeafFirst,
     weights: Option<[Weight; 2]>,
@@ -78,7 +80,7 @@ struct Parser<'o> {
 }
 
 impl<'o> Parser<'o> {
-    fn new(options: &'o Options) -> Parser<'o> {
+    fn new(options: &'o CollapseOptions) -> Parser<'o> {
         Parser {
             options,
             names: FrameNames::default(),
@@ -165,10 +167,10 @@ mod tests {
                     allocations:\n\taddr = 7f size = 9\n\t9 bytes in 2 allocations from stack\n\t\t0x01\tf(int)+0xc [a]\n\
                     \t\t0x02\t[unknown] [b.so]\n\t3 bytes in 1 allocations from stack\n\t0 [<0003>] g+0x1 [kernel]\n\t1 \
                     [<0004>] main+0x1 [b]\n";
-        let kernel = Options { kernel: true, ..Options::default() };
+        let kernel = CollapseOptions { kernel: true, ..CollapseOptions::default() };
         let (folded, report) = collapse_bytes(&Memleak, text, &kernel).unwrap();
         assert_eq!(folded, "[b.so];f 9\nmain;g_[k] 3\n");
         assert_eq!(report.notes, ["of what was printed 2 times this is the last"]);
-        assert_eq!(Memleak.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Memleak.detect(text.as_bytes()), Certainty::Yes);
     }
 }

@@ -28,7 +28,7 @@ use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines, trim_line_end};
@@ -52,21 +52,21 @@ impl Collapser for Bcc {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         if head.starts_with(b"Sampling at ") {
             // A file that holds this line alone is still of this format; its reader reports it.
-            return Verdict::Yes;
+            return Certainty::Yes;
         }
         // A block is frames, their thread, and their weight.
         let mut last = [&b""[..]; 2];
         for line in lines(head).map(trim_line_end) {
             let owner = owner(last[1]).is_some_and(|thread| !thread.pid.is_empty());
             if owner && frame(last[0]).is_some() && weight(line).is_some() {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
             last = [last[1], line];
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -213,7 +213,7 @@ fn weight(line: &[u8]) -> Option<Weight> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const OWNER: &str = "    -                a (b) (7)\n";
@@ -223,17 +223,18 @@ mod tests {
         let text = format!(
             "Sampling at 99 Hertz.\n\n    f(int)\n    --\n    g\n{OWNER}        3\n\n{OWNER}        2\n\n"
         );
-        assert_eq!(fold(&Bcc, &text, &Options::default()), "a (b) 2\na (b);g;-;f 3\n");
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        assert_eq!(fold(&Bcc, &text, &CollapseOptions::default()), "a (b) 2\na (b);g;-;f 3\n");
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(fold(&Bcc, &text, &none), "[no stack] 2\ng;-;f 3\n");
-        let pid = Options { pid: true, ..Options::default() };
+        let pid = CollapseOptions { pid: true, ..CollapseOptions::default() };
         assert!(fold(&Bcc, &text, &pid).starts_with("a (b)-7 2\n"));
     }
 
     #[test]
     fn tools_that_measure_waiting_are_told() {
-        let unit =
-            |text: &str| collapse_bytes(&Bcc, text, &Options::default()).unwrap().1.unit().map(str::to_owned);
+        let unit = |text: &str| {
+            collapse_bytes(&Bcc, text, &CollapseOptions::default()).unwrap().1.unit().map(str::to_owned)
+        };
         let block = |leaf: &str| format!("    {leaf}\n    main\n{OWNER}        3\n\n");
         assert_eq!(unit(&block("finish_task_switch")).as_deref(), Some("us"));
         assert_eq!(unit(&block("bpf_trace_run4\n    __schedule")).as_deref(), Some("us"));
@@ -249,7 +250,7 @@ mod tests {
     fn a_stack_that_is_cut_is_counted_as_not_understood() {
         for text in ["    f\n\n", &format!("    f\n{OWNER}\n"), &format!("    f\n{OWNER}words\n")] {
             let text = format!("{text}    g\n{OWNER}        1\n");
-            let (folded, report) = collapse_bytes(&Bcc, &text, &Options::default()).unwrap();
+            let (folded, report) = collapse_bytes(&Bcc, &text, &CollapseOptions::default()).unwrap();
             assert_eq!((folded.as_str(), report.not_understood.count), ("a (b);g 1\n", 1), "{text}");
         }
     }

@@ -21,7 +21,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -43,11 +43,11 @@ impl Collapser for Stackcount {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_heading = |line: &[u8]| {
             line.starts_with(b"Tracing ") && memchr::memmem::find(line, b" functions for \"").is_some()
         };
-        if lines(head).take(20).any(is_heading) { Verdict::Yes } else { Verdict::No }
+        if lines(head).take(20).any(is_heading) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -74,7 +74,7 @@ impl Collapser for Stackcount {
 }
 
 struct Parser<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     values: Values,
     names: FrameNames,
     stack: LeafFirst,
@@ -150,16 +150,16 @@ mod tests {
              b'a (b)' [7]\n    3\n\n  add\n    2\n\n    4\n\nDetaching...\n"
         );
         assert_eq!(
-            fold(&Stackcount, &text, &Options::default()),
+            fold(&Stackcount, &text, &CollapseOptions::default()),
             "[no stack] 4\na (b);[unknown];f;-;add 3\nadd 2\n"
         );
-        assert_eq!(Stackcount.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Stackcount.detect(text.as_bytes()), Certainty::Yes);
     }
 
     #[test]
     fn a_stack_that_is_cut_is_counted_as_not_understood() {
         let text = format!("{HEADING}  f\n\n  g\n    1\n");
-        let (folded, report) = collapse_bytes(&Stackcount, &text, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&Stackcount, &text, &CollapseOptions::default()).unwrap();
         assert_eq!((folded.as_str(), report.not_understood.count), ("g 1\n", 1));
     }
 }

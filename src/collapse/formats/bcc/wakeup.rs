@@ -23,7 +23,7 @@ use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::input::{Input, lines, trim_line_end};
 
@@ -43,15 +43,15 @@ impl Collapser for Wakeup {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(trim_line_end).peekable();
         while let Some(line) = lines.next() {
             let is_next = |next: &&[u8]| frame(next).is_some() || role(next).is_some();
             if role(line).is_some() && lines.peek().is_some_and(is_next) {
-                return Verdict::Yes;
+                return Certainty::Yes;
             }
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -174,7 +174,7 @@ fn is_padded_address(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const OFFWAKE: &str = "Tracing blocked time (us) by user + kernel off-CPU and waker stack for 5 secs.\n\n    \
@@ -187,15 +187,18 @@ mod tests {
 
     #[test]
     fn stacks_are_those_of_the_folded_output() {
-        assert_eq!(Wakeup.detect(OFFWAKE.as_bytes()), Verdict::Yes);
+        assert_eq!(Wakeup.detect(OFFWAKE.as_bytes()), Certainty::Yes);
         let stack = "[Missed User Stack];schedule;--;sock_write;-;main";
-        assert_eq!(fold(&Wakeup, OFFWAKE, &Options::default()), format!("bash;{stack};my sshd 4000\n"));
-        let pid = Options { pid: true, ..Options::default() };
+        assert_eq!(
+            fold(&Wakeup, OFFWAKE, &CollapseOptions::default()),
+            format!("bash;{stack};my sshd 4000\n")
+        );
+        let pid = CollapseOptions { pid: true, ..CollapseOptions::default() };
         assert_eq!(fold(&Wakeup, OFFWAKE, &pid), format!("bash-77;{stack};my sshd-812 4000\n"));
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(fold(&Wakeup, OFFWAKE, &none), format!("{stack} 4000\n"));
-        assert_eq!(Wakeup.detect(WAKE.as_bytes()), Verdict::Yes);
-        let (folded, report) = collapse_bytes(&Wakeup, WAKE, &Options::default()).unwrap();
+        assert_eq!(Wakeup.detect(WAKE.as_bytes()), Certainty::Yes);
+        let (folded, report) = collapse_bytes(&Wakeup, WAKE, &CollapseOptions::default()).unwrap();
         assert_eq!(folded, "swapper/1;try_to_wake_up;secondary_startup;kworker/0 1 10\n");
         assert_eq!((report.unit(), report.not_understood.count), (Some("us"), 0));
     }
@@ -209,16 +212,17 @@ mod tests {
             "    target:          a\nwords\n",
         ] {
             let (folded, report) =
-                collapse_bytes(&Wakeup, format!("{cut}{block}"), &Options::default()).unwrap();
+                collapse_bytes(&Wakeup, format!("{cut}{block}"), &CollapseOptions::default()).unwrap();
             assert_eq!(folded.lines().count(), 1, "{cut}");
             assert_eq!(report.not_understood.count, 1, "{cut}");
         }
-        let (_, report) = collapse_bytes(&Wakeup, &block[..block.len() - 25], &Options::default()).unwrap();
+        let (_, report) =
+            collapse_bytes(&Wakeup, &block[..block.len() - 25], &CollapseOptions::default()).unwrap();
         assert!(report.not_understood.ends_within_record.is_some());
         for other in
             ["", "    target:          a", "target:          a\nf\n", "    f\n    waker:  a\n        3\n"]
         {
-            assert_eq!(Wakeup.detect(other.as_bytes()), Verdict::No, "{other}");
+            assert_eq!(Wakeup.detect(other.as_bytes()), Certainty::No, "{other}");
         }
     }
 }

@@ -7,7 +7,7 @@ use super::key::Key;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::tracepoint::{Labels, pairs};
-use crate::collapse::{Context, Options, Report, Sink, Value, ValueSelection, ValueTotal};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::folded::{FrameId, Weights};
 use crate::number;
@@ -38,7 +38,7 @@ fn without_times(words: &[u8]) -> Vec<u8> {
 
 /// All maps, in the order they came.
 pub(super) struct Maps<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     separator: &'static [u8],
     maps: Vec<Map>,
     by_name: HashMap<Vec<u8>, usize>,
@@ -51,7 +51,7 @@ pub(super) struct Maps<'o> {
 }
 
 impl<'o> Maps<'o> {
-    pub fn new(options: &'o Options, separator: &'static [u8]) -> Self {
+    pub fn new(options: &'o CollapseOptions, separator: &'static [u8]) -> Self {
         Maps {
             options,
             separator,

@@ -28,7 +28,7 @@ use self::maps::Maps;
 use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::text::{Text, split_last};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -68,23 +68,23 @@ impl Collapser for Bpftrace {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let first = head_lines(head).next().unwrap_or_default();
         if (first.starts_with(b"Attaching ") || first.starts_with(b"Attached "))
             && memchr::memmem::find(first, b" probe").is_some()
         {
-            return Verdict::Yes;
+            return Certainty::Yes;
         }
         let mut opened = false;
         for line in head_lines(head) {
             match map(line) {
-                Some((_, rest)) if entry(rest).is_some() => return Verdict::Yes,
+                Some((_, rest)) if entry(rest).is_some() => return Certainty::Yes,
                 Some((_, rest)) => opened = rest.is_empty() || rest.ends_with(b", "),
-                None if opened && is_frame(line) => return Verdict::Yes,
+                None if opened && is_frame(line) => return Certainty::Yes,
                 None => opened = false,
             }
         }
-        Verdict::No
+        Certainty::No
     }
 
     fn collapse(
@@ -264,13 +264,13 @@ impl Collapser for BpftraceJson {
         &JSON
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         const TYPES: [&[u8]; 5] =
             [b"\"attached_probes\"", b"\"map\"", b"\"hist\"", b"\"printf\"", b"\"stats\""];
         let kind = head.trim_ascii_start().strip_prefix(b"{\"type\":").map(<[u8]>::trim_ascii_start);
         match kind {
-            Some(kind) if TYPES.iter().any(|known| kind.starts_with(known)) => Verdict::Yes,
-            _ => Verdict::No,
+            Some(kind) if TYPES.iter().any(|known| kind.starts_with(known)) => Certainty::Yes,
+            _ => Certainty::No,
         }
     }
 
@@ -335,7 +335,7 @@ fn document(json: &mut Json, maps: &mut Maps<'_>, sink: &mut dyn Sink) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -344,10 +344,10 @@ mod tests {
     #[test]
     fn maps_are_values_and_the_kernel_is_below() {
         assert_eq!(
-            fold(&Bpftrace, MAPS, &Options::default()),
+            fold(&Bpftrace, MAPS, &CollapseOptions::default()),
             "[no stack] 2\nx]: y;7;main;f;entry_SYSCALL_64;k 3\n"
         );
-        let (_, report) = collapse_bytes(&Bpftrace, MAPS, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Bpftrace, MAPS, &CollapseOptions::default()).unwrap();
         assert_eq!(report.notes, [NO_WEIGHT]);
         let names: Vec<_> =
             report.values.iter().map(|(v, t)| (v.name.as_slice(), t.weight.to_string(), t.kept)).collect();
@@ -360,7 +360,7 @@ mod tests {
             fold(
                 &Bpftrace,
                 MAPS,
-                &Options { values, kernel, threads_as_frames: threads, ..Options::default() },
+                &CollapseOptions { values, kernel, threads_as_frames: threads, ..CollapseOptions::default() },
             )
         };
         let named = |name: &str| ValueSelection::Named(vec![name.into()]);
@@ -380,11 +380,11 @@ mod tests {
     fn stacks_that_are_printed_count_one_each() {
         let text = "Attaching 1 probe...\na 7\n        f+1\n        main+2\n\nhello\na 7\n        f+1\n        main+2\n\n        k+1\n        do_syscall_64+1\n\n";
         assert_eq!(
-            fold(&Bpftrace, text, &Options::default()),
+            fold(&Bpftrace, text, &CollapseOptions::default()),
             "a 7;main;f 1\na 7;main;f;do_syscall_64;k 1\n"
         );
         let bare = "Attaching 1 probe...\n\n    f+1\n\n    f+1\n    main\n\n";
-        assert_eq!(fold(&Bpftrace, bare, &Options::default()), "f 1\nmain;f 1\n");
+        assert_eq!(fold(&Bpftrace, bare, &CollapseOptions::default()), "f 1\nmain;f 1\n");
     }
 
     #[test]
@@ -394,7 +394,7 @@ mod tests {
         let text = "Attaching 1 probe...\nnsecs=5000000 comm=a b tid=7 cgroup=/x\n        f+1\n        main+2\n\n\
                     nsecs=27000000 comm=a b tid=7\n        f+1\n        main+2\n\n";
         assert_eq!(
-            fold(&Bpftrace, text, &Options::default()),
+            fold(&Bpftrace, text, &CollapseOptions::default()),
             "comm=a b tid=7;main;f 1\ncomm=a b tid=7 cgroup=/x;main;f 1\n"
         );
         let options = ReadOptions::default().samples(true);
@@ -418,18 +418,19 @@ mod tests {
 {"type": "hist", "data": {"@h": [{"min": 1, "max": 2, "count": 1}]}}
 {"type": "stats", "data": {"@s": {"k": {"count": 1, "average": 2, "total": 2}}}}
 "#;
-        assert_eq!(BpftraceJson.detect(json.as_bytes()), Verdict::Yes);
-        let (folded, report) = collapse_bytes(&BpftraceJson, json, &Options::default()).unwrap();
+        assert_eq!(BpftraceJson.detect(json.as_bytes()), Certainty::Yes);
+        let (folded, report) = collapse_bytes(&BpftraceJson, json, &CollapseOptions::default()).unwrap();
         assert_eq!(folded, "[no stack] 2\nx;7;main;f;entry_SYSCALL_64;k 3\n");
         assert_eq!(report.notes, [NO_WEIGHT]);
-        let error = collapse_bytes(&BpftraceJson, &json[..140], &Options::default()).unwrap_err().to_string();
+        let error =
+            collapse_bytes(&BpftraceJson, &json[..140], &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("test: byte "), "{error}");
     }
 
     #[test]
     fn a_key_without_an_end_is_not_understood() {
         for text in ["@a[\n    f+1\n@a[\n    g+1\n]: 1\n", "@a[\n    g+1\n]: 1\n@a[\n    f+1\n"] {
-            let (folded, report) = collapse_bytes(&Bpftrace, text, &Options::default()).unwrap();
+            let (folded, report) = collapse_bytes(&Bpftrace, text, &CollapseOptions::default()).unwrap();
             assert_eq!((folded.as_str(), report.not_understood.count), ("g 1\n", 1), "{text}");
         }
     }

@@ -6,7 +6,7 @@ use super::symbols::Symbols;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::names::FrameNames;
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind as CodeKind, Place, sanitize_frame};
 
@@ -98,7 +98,7 @@ impl Columns<'_> {
     fn mapped(
         &self,
         address: u64,
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> FrameId {
@@ -123,7 +123,7 @@ impl Columns<'_> {
     pub fn frame(
         &self,
         frame: usize,
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<FrameId> {

@@ -37,7 +37,8 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::times::{duration, nanoseconds};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -67,8 +68,8 @@ impl Collapser for Firefox {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process, category" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
+    fn detect(&self, head: &[u8]) -> Certainty {
+        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Certainty::No };
         let known = keys.has("meta.preprocessedProfileVersion")
             || keys.has_all(&["threads.stackTable", "threads.samples"])
             || keys.has_all(&["meta.interval", "meta.version", "libs"])
@@ -77,7 +78,7 @@ impl Collapser for Firefox {
             // The performance tool of Firefox to 63 has the profile in an object of its own.
             || keys.has_all(&["profile.meta", "profile.threads"])
             || keys.has_all(&["allocations.sites", "allocations.frames", "allocations.timestamps"]);
-        if known { Verdict::Yes } else { Verdict::No }
+        if known { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -204,7 +205,7 @@ impl Profile {
         Ok(())
     }
 
-    fn collapse(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn collapse(&self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         // Threads without samples say nothing of what is measured.
         let threads = self.threads.iter().filter(|(_, thread)| !thread.stacks.is_empty());
         let (processes, threads): (Vec<usize>, Vec<&Thread>) =
@@ -345,7 +346,7 @@ impl Profile {
         &self,
         own: &Tables,
         process: usize,
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<Forest> {
@@ -395,9 +396,9 @@ mod tests {
     use super::*;
     use crate::folded::StackTable;
 
-    fn collapsed(text: &str, options: &Options) -> Result<String> {
+    fn collapsed(text: &str, options: &CollapseOptions) -> Result<String> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
-        assert_eq!(Firefox.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(Firefox.detect(text.as_bytes()), Certainty::Yes);
         let mut table = StackTable::default();
         Firefox.collapse(input, &Reading::alone(options), &mut table, &mut Report::default())?;
         let mut out = Vec::new();
@@ -425,16 +426,16 @@ mod tests {
             thread("a", samples, &own)
         );
         assert_eq!(
-            collapsed(&text, &Options::default()).unwrap(),
+            collapsed(&text, &CollapseOptions::default()).unwrap(),
             "[no stack] 2\nmain;[libc.so.6] 3\nmain;[libc.so.6];f 2\n"
         );
-        let all = Options {
+        let all = CollapseOptions {
             addrs: true,
             srcline: true,
             inline: true,
             tid: true,
             values: crate::collapse::ValueSelection::Named(vec![b"cpu".to_vec()]),
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         assert_eq!(
             collapsed(&text, &all).unwrap(),
@@ -449,7 +450,10 @@ mod tests {
             thread("a", r#""stack":[0,1]"#, ""),
             thread("b", r#""stack":[0]"#, "")
         );
-        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "a;main 1\na;main;[l] 1\nb;main 1\n");
+        assert_eq!(
+            collapsed(&text, &CollapseOptions::default()).unwrap(),
+            "a;main 1\na;main;[l] 1\nb;main 1\n"
+        );
     }
 
     #[test]
@@ -464,8 +468,8 @@ mod tests {
             "version":1,"fileType":"Recorded Performance Data"}}"#
         );
         assert_eq!(
-            collapsed(&text, &Options::default()).unwrap(),
-            collapsed(&profile, &Options::default()).unwrap()
+            collapsed(&text, &CollapseOptions::default()).unwrap(),
+            collapsed(&profile, &CollapseOptions::default()).unwrap()
         );
     }
 
@@ -480,7 +484,7 @@ mod tests {
             r#"{{"meta":{{"version":24,"interval":1}},"libs":[],"threads":[{thread}],
                "processes":[{{"meta":{{}},"threads":[{thread}]}}]}}"#
         );
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         let expected = "[no stack] 2\nmain 2\nmain;f (in l:x) 2\n";
         assert_eq!(collapsed(&text, &none).unwrap(), expected);
         // Sorted keys: the columns are named behind the rows.
@@ -515,7 +519,8 @@ mod tests {
                 thread("a", r#""stack":[2]"#, &own)
             );
             assert!(text.contains(from));
-            let error = collapsed(&text.replace(from, to), &Options::default()).unwrap_err().to_string();
+            let error =
+                collapsed(&text.replace(from, to), &CollapseOptions::default()).unwrap_err().to_string();
             assert!(error.starts_with("test: byte ") && error.contains(message), "{error}");
         }
     }

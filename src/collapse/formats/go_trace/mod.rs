@@ -20,7 +20,8 @@ use self::batches::{Batches, Generation};
 use self::goroutines::{COLUMNS, Goroutines};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -58,8 +59,8 @@ impl Collapser for GoTrace {
         ContextInfo { times: "samples, waits", clock: Some("monotonic"), labels: "thread, tid, goroutine" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(version(head).is_some_and(|version| version >= FIRST))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(version(head).is_some_and(|version| version >= FIRST))
     }
 
     fn collapse(
@@ -85,7 +86,7 @@ impl Collapser for GoTrace {
 
 impl Goroutines {
     /// Hands all that was added up to the sink.
-    fn finish(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn finish(self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         self.facts(report);
         let held: Vec<usize> = (0..COLUMNS.len()).filter(|at| !self.tries[*at].is_empty()).collect();
         let declared = held.iter().map(|at| Value::new(COLUMNS[*at].0, COLUMNS[*at].1)).collect();
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
     use crate::bytes::push_varint;
     use crate::collapse::tests::collapse_bytes;
-    use crate::collapse::{Options, ValueSelection};
+    use crate::collapse::{CollapseOptions, ValueSelection};
 
     /// A trace of batches, each of a thread from a time on.
     fn trace(batches: &[(u64, u64, &[u64])]) -> Vec<u8> {
@@ -156,8 +157,11 @@ mod tests {
         ])
     }
 
-    fn choose(name: &str) -> Options {
-        Options { values: ValueSelection::Named(vec![name.as_bytes().to_vec()]), ..Options::default() }
+    fn choose(name: &str) -> CollapseOptions {
+        CollapseOptions {
+            values: ValueSelection::Named(vec![name.as_bytes().to_vec()]),
+            ..CollapseOptions::default()
+        }
     }
 
     #[test]
@@ -183,19 +187,19 @@ mod tests {
             }
         }
         let cut = &whole[..whole.len() - 1];
-        let error = collapse_bytes(&GoTrace, cut, &Options::default()).unwrap_err().to_string();
+        let error = collapse_bytes(&GoTrace, cut, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("the frequency of its clock"), "{error}");
     }
 
     #[test]
     fn versions_are_told_apart() {
         for (head, verdict) in [
-            (&b"go 1.22 trace\0\0\0\x01"[..], Verdict::Magic),
-            (b"go 1.26 trace\0\0\0", Verdict::Magic),
-            (b"go 1.21 trace\0\0\0", Verdict::No),
-            (b"go 1.5 trace\0\0\0\0", Verdict::No),
-            (b"go 1.25 race\0\0\0\0", Verdict::No),
-            (b"go 1.25 trace", Verdict::No),
+            (&b"go 1.22 trace\0\0\0\x01"[..], Certainty::Magic),
+            (b"go 1.26 trace\0\0\0", Certainty::Magic),
+            (b"go 1.21 trace\0\0\0", Certainty::No),
+            (b"go 1.5 trace\0\0\0\0", Certainty::No),
+            (b"go 1.25 race\0\0\0\0", Certainty::No),
+            (b"go 1.25 trace", Certainty::No),
         ] {
             assert_eq!(GoTrace.detect(head), verdict, "{head:?}");
         }

@@ -25,7 +25,7 @@
 use crate::collapse::kit::maps::Maps;
 use crate::collapse::kit::text::{Text, split_first};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::number::hex;
@@ -78,19 +78,19 @@ impl Collapser for Tcmalloc {
         &TCMALLOC
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let line = lines(head).next().unwrap_or_default();
         // Go's text has `@ heap/RATE` there.
         let kind = memchr::memmem::rfind(line, b" @ ").map(|at| line[at + 3..].trim_ascii());
         // A kind with `v2` is sampled: `heap_v2/524288` has the sampling period in bytes behind it.
         let kind = kind.map(|kind| kind.split(|&b| b == b'/').next().unwrap_or_default());
         match kind {
-            Some(b"heap") if line.contains(&b'/') => Verdict::No,
+            Some(b"heap") if line.contains(&b'/') => Certainty::No,
             Some(
                 b"heapprofile" | b"heap" | b"heap_v2" | b"heapz_v2" | b"growth" | b"growthz"
                 | b"fragmentationz",
-            ) if line.starts_with(b"heap profile:") => Verdict::Yes,
-            _ => Verdict::No,
+            ) if line.starts_with(b"heap profile:") => Certainty::Yes,
+            _ => Certainty::No,
         }
     }
 
@@ -110,8 +110,8 @@ impl Collapser for Jemalloc {
         &JEMALLOC
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        if is_jemalloc(head) { Verdict::Yes } else { Verdict::No }
+    fn detect(&self, head: &[u8]) -> Certainty {
+        if is_jemalloc(head) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -318,14 +318,14 @@ fn counts(text: &[u8]) -> Option<[Weight; 4]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::collapse_bytes;
 
     #[test]
     fn mappings_may_be_short() {
         let text = "heap profile: 1: 9216 [ 1: 9216] @ heapprofile\n1: 9216 [ 1: 9216] @ 0x400010\n\
             --- Memory map: ---\n\tsource=/home\n  00400000-00fcb000: $source/no/such/app\n";
-        let (out, report) = collapse_bytes(&Tcmalloc, text, &Options::default()).unwrap();
+        let (out, report) = collapse_bytes(&Tcmalloc, text, &CollapseOptions::default()).unwrap();
         assert_eq!((&out[..], report.not_understood.count), ("app+0x10 9216\n", 0));
     }
 
@@ -333,7 +333,7 @@ mod tests {
     fn sampled_rows_are_scaled_as_pprof_does_it() {
         let text = "heap profile: 2: 1057792 [ 2: 1057792] @ heapz_v2/524288\n\
             1: 9216 [ 1: 9216] @ 0x10\n1: 1048576 [ 1: 1048576] @ 0x20\n";
-        let (out, report) = collapse_bytes(&Tcmalloc, text, &Options::default()).unwrap();
+        let (out, report) = collapse_bytes(&Tcmalloc, text, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "0x10 528909\n0x20 1212696\n");
         assert!(
             report.facts.warnings.iter().any(|warning| warning.contains("estimates")),
@@ -342,7 +342,7 @@ mod tests {
         );
         let plain = text.replace("heapz_v2/524288", "heapprofile");
         assert_eq!(
-            collapse_bytes(&Tcmalloc, plain, &Options::default()).unwrap().0,
+            collapse_bytes(&Tcmalloc, plain, &CollapseOptions::default()).unwrap().0,
             "0x10 9216\n0x20 1048576\n"
         );
     }

@@ -19,7 +19,7 @@ use std::ops::Range;
 use crate::collapse::kit::maps::Maps;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::number::hex;
 pub mod heap_text;
 use crate::error::{Error, Result};
@@ -77,8 +77,12 @@ impl Collapser for Gperftools {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        if head.starts_with(SYMBOLS) || Words::detect(head).is_some() { Verdict::Yes } else { Verdict::No }
+    fn detect(&self, head: &[u8]) -> Certainty {
+        if head.starts_with(SYMBOLS) || Words::detect(head).is_some() {
+            Certainty::Yes
+        } else {
+            Certainty::No
+        }
     }
 
     fn collapse(

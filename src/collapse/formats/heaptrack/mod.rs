@@ -24,7 +24,9 @@ use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::text::Text;
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -48,15 +50,15 @@ impl Collapser for Heaptrack {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let line = lines(head).next().unwrap_or_default();
         let words: Vec<&[u8]> = line.split(|&b| b == b' ').collect();
         let is_number = |word: &&[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_hexdigit);
         match words[..] {
             [b"v", ref numbers @ ..] if (1..=2).contains(&numbers.len()) && numbers.iter().all(is_number) => {
-                Verdict::Yes
+                Certainty::Yes
             }
-            _ => Verdict::No,
+            _ => Certainty::No,
         }
     }
 
@@ -134,7 +136,7 @@ impl Cost {
 
 impl Recording {
     /// Returns whether the line was understood; `None` if it names something that does not exist.
-    fn line(&mut self, line: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<bool> {
+    fn line(&mut self, line: &[u8], options: &CollapseOptions, sink: &mut dyn Sink) -> Option<bool> {
         let Some((&kind, rest)) = line.split_first() else { return Some(true) };
         let rest = rest.strip_prefix(b" ").unwrap_or(rest);
         if kind == b's' {
@@ -221,7 +223,7 @@ impl Recording {
         address: u64,
         module: u64,
         places: &[u64],
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
     ) -> Option<Vec<FrameId>> {
         let module = self.string(module)?;
@@ -296,7 +298,7 @@ impl Recording {
         Some(())
     }
 
-    fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn finish(mut self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let declared = [
             ("allocations", "allocations"),
             ("temporary", "allocations"),
@@ -346,8 +348,10 @@ mod tests {
         // main allocates 16, f 8 and frees it at once, then 16 more; main frees its own.
         let text = b"v 10400 3\ns 4 main\ns 1 f\ni 10 0 1\ni 20 0 2\nt 1 0\nt 2 1\na 10 1\na 8 2\na 10 2\n\
             + 0\n+ 1\n- 1\n+ 2\n- 0\n+ 1\n";
-        let options =
-            Options { values: ValueSelection::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
+        let options = CollapseOptions {
+            values: ValueSelection::Named(vec![value.as_bytes().to_vec()]),
+            ..CollapseOptions::default()
+        };
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_vec()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
         Heaptrack.collapse(input, &Reading::alone(&options), &mut table, &mut report).unwrap();
@@ -377,8 +381,10 @@ mod tests {
     }
 
     fn fold_raw(segments: &str, value: &str) -> (String, Report) {
-        let options =
-            Options { values: ValueSelection::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
+        let options = CollapseOptions {
+            values: ValueSelection::Named(vec![value.as_bytes().to_vec()]),
+            ..CollapseOptions::default()
+        };
         let text = raw(segments);
         let (folded, report) = crate::collapse::tests::collapse_bytes(&Heaptrack, &text, &options).unwrap();
         assert_eq!(report.not_understood.count, 0);
@@ -410,14 +416,14 @@ mod tests {
     #[test]
     fn older_files_have_strings_without_lengths() {
         let text = "v 10200 2\ns main x\ni 10 0 1\nt 1 0\na 10 1\n+ 0\n";
-        assert_eq!(crate::collapse::tests::fold(&Heaptrack, text, &Options::default()), "main x 1\n");
+        assert_eq!(crate::collapse::tests::fold(&Heaptrack, text, &CollapseOptions::default()), "main x 1\n");
     }
 
     #[test]
     fn what_does_not_exist_is_an_error() {
         for line in ["t 1 0", "a 8 1", "+ 0", "i 10 7", "i 10 0 9", "t 0 0"] {
             let mut table = StackTable::default();
-            let found = Recording::default().line(line.as_bytes(), &Options::default(), &mut table);
+            let found = Recording::default().line(line.as_bytes(), &CollapseOptions::default(), &mut table);
             assert_eq!(found, None, "{line}");
         }
     }

@@ -21,7 +21,7 @@ use crate::collapse::kit::forest::Forest;
 use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps;
 use crate::collapse::kit::names::FrameNames;
-use crate::collapse::{Options, Report, Sink};
+use crate::collapse::{CollapseOptions, Report, Sink};
 use crate::folded::FrameId;
 use crate::number::hex;
 
@@ -123,7 +123,7 @@ impl Raw {
     pub fn name(
         self,
         forest: &mut Forest,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Vec<usize> {

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use super::cursor::Cursor;
+use super::cursor::ChunkCursor;
 use crate::bytes::ByteOrder;
 use crate::error::{Error, Position, Result};
 use crate::input::{Input, Reader, Window, read_at};
@@ -116,7 +116,7 @@ pub struct RawEvent<'a> {
     /// The number of its type.
     pub class: u64,
     /// Its fields. The cursor ends with the event.
-    pub fields: Cursor<'a>,
+    pub fields: ChunkCursor<'a>,
     /// The offset of the event in its chunk.
     pub at: usize,
 }
@@ -142,7 +142,7 @@ impl<'a> Iterator for Walk<'a> {
     #[inline]
     fn next(&mut self) -> Option<RawEvent<'a>> {
         let at = self.at;
-        let mut cursor = Cursor::new(self.bytes, at, self.compressed);
+        let mut cursor = ChunkCursor::new(self.bytes, at, self.compressed);
         let size = cursor.count()?;
         let end = at.checked_add(size).filter(|end| *end <= self.bytes.len())?;
         let class = cursor.long()?;
@@ -150,7 +150,11 @@ impl<'a> Iterator for Walk<'a> {
             return None;
         }
         self.at = end;
-        Some(RawEvent { class, fields: Cursor::new(&self.bytes[..end], cursor.at(), self.compressed), at })
+        Some(RawEvent {
+            class,
+            fields: ChunkCursor::new(&self.bytes[..end], cursor.at(), self.compressed),
+            at,
+        })
     }
 }
 

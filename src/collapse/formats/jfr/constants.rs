@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::cursor::{Cursor, Text};
+use super::cursor::{ChunkCursor, Text};
 use super::layout::{Datum, Layout};
 use super::metadata::{Class, Metadata};
 use crate::collapse::kit::java_frame::dotted;
@@ -137,7 +137,7 @@ impl<'m> Layouts<'m> {
 
 impl Constants {
     /// Reads a checkpoint, behind its size and type; `None` if it is damaged, with what came before kept.
-    pub fn read(&mut self, mut cursor: Cursor, metadata: &Metadata) -> Option<()> {
+    pub fn read(&mut self, mut cursor: ChunkCursor, metadata: &Metadata) -> Option<()> {
         let (_start, _duration, _before) = (cursor.long()?, cursor.long()?, cursor.long()?);
         cursor.byte()?;
         for _ in 0..cursor.int()? {
@@ -156,7 +156,13 @@ impl Constants {
     }
 
     /// Reads a constant.
-    fn constant(&mut self, pool: Pool, number: u64, layouts: &Layouts, cursor: &mut Cursor) -> Option<()> {
+    fn constant(
+        &mut self,
+        pool: Pool,
+        number: u64,
+        layouts: &Layouts,
+        cursor: &mut ChunkCursor,
+    ) -> Option<()> {
         if pool == Pool::Stacks {
             return self.stack(number, layouts, cursor);
         }
@@ -211,7 +217,7 @@ impl Constants {
         Some(())
     }
 
-    fn stack(&mut self, number: u64, layouts: &Layouts, cursor: &mut Cursor) -> Option<()> {
+    fn stack(&mut self, number: u64, layouts: &Layouts, cursor: &mut ChunkCursor) -> Option<()> {
         let mut stack = Stack::default();
         for (field, _, layout) in &layouts.fields {
             match (*field, layout) {
@@ -320,7 +326,7 @@ fn name_of(datum: &Datum, constant: Option<&str>) -> Name {
     }
 }
 
-fn read_frame(layouts: &[(&str, Layout)], cursor: &mut Cursor) -> Option<Frame> {
+fn read_frame(layouts: &[(&str, Layout)], cursor: &mut ChunkCursor) -> Option<Frame> {
     let mut frame = Frame::default();
     for (field, layout) in layouts {
         let number = match layout.read(cursor)? {

@@ -7,7 +7,7 @@ use crate::bytes::{self, ByteOrder};
 /// The values of a chunk: those of [`bytes::Cursor`], compressed or not. All readers return
 /// `None` where the bytes end.
 #[derive(Clone, Copy)]
-pub struct Cursor<'a> {
+pub struct ChunkCursor<'a> {
     rest: bytes::Cursor<'a>,
     /// The offset of the end.
     end: usize,
@@ -25,11 +25,11 @@ pub enum Text<'a> {
     Constant(u64),
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ChunkCursor<'a> {
     /// A cursor at `at`.
-    pub fn new(bytes: &'a [u8], at: usize, compressed: bool) -> Cursor<'a> {
+    pub fn new(bytes: &'a [u8], at: usize, compressed: bool) -> ChunkCursor<'a> {
         let rest = bytes.get(at..).unwrap_or_default();
-        Cursor { rest: bytes::Cursor::new(rest, ByteOrder::Big), end: at.max(bytes.len()), compressed }
+        ChunkCursor { rest: bytes::Cursor::new(rest, ByteOrder::Big), end: at.max(bytes.len()), compressed }
     }
 
     /// The offset of the next byte.
@@ -130,21 +130,21 @@ mod tests {
 
     #[test]
     fn numbers_are_compressed_or_not() {
-        let read = |bytes: &[u8]| Cursor::new(bytes, 0, true).long();
+        let read = |bytes: &[u8]| ChunkCursor::new(bytes, 0, true).long();
         assert_eq!(read(&[5]), Some(5));
         assert_eq!(read(&[0x80, 1]), Some(128));
         assert_eq!(read(&[0xff; 9]), Some(u64::MAX));
         assert_eq!(read(&[0x80; 8]), None);
-        assert_eq!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0x0f], 0, true).int(), Some(-1));
+        assert_eq!(ChunkCursor::new(&[0xff, 0xff, 0xff, 0xff, 0x0f], 0, true).int(), Some(-1));
         let fixed = [0xff, 0xff, 0xff, 0xfe, 0, 0, 0, 0, 0, 0, 1, 0, 0, 7];
-        let mut cursor = Cursor::new(&fixed, 0, false);
+        let mut cursor = ChunkCursor::new(&fixed, 0, false);
         assert_eq!((cursor.int(), cursor.long(), cursor.short()), (Some(-2), Some(256), Some(7)));
         assert_eq!(cursor.byte(), None);
     }
 
     #[test]
     fn texts_are_of_four_encodings() {
-        let read = |bytes: &[u8]| match Cursor::new(bytes, 0, true).text() {
+        let read = |bytes: &[u8]| match ChunkCursor::new(bytes, 0, true).text() {
             Some(Text::Bytes(text)) => String::from_utf8_lossy(&text).into_owned(),
             other => format!("{other:?}"),
         };

@@ -12,7 +12,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{date, duration};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::{FrameId, Kind as CodeKind, Place, sanitize_frame};
 use crate::weight::Weight;
@@ -85,7 +85,7 @@ impl Origin {
     }
 
     /// The frame of the thread.
-    pub fn frame(&self, options: &Options, sink: &mut dyn Sink) -> FrameId {
+    pub fn frame(&self, options: &CollapseOptions, sink: &mut dyn Sink) -> FrameId {
         let mut name = Vec::new();
         self.named().write(options, &mut name);
         sink.frame(&name)
@@ -114,7 +114,7 @@ pub struct JavaFrame<'a> {
 
 impl JavaFrame<'_> {
     /// The frame in the sink.
-    pub fn build(&self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
+    pub fn build(&self, options: &CollapseOptions, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
         let place = Place {
             line: self.line,
             kind: match self.kind {
@@ -304,7 +304,7 @@ impl Events {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn add(&mut self, event: &mut Event, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    pub fn add(&mut self, event: &mut Event, options: &CollapseOptions, sink: &mut dyn Sink) -> Result<()> {
         self.note_time(event.time);
         let kind = self.kind(&event.name);
         let columns: Vec<usize> =
@@ -323,7 +323,12 @@ impl Events {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`], and values that are not there.
-    pub fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn finish(
+        mut self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
         self.kinds.retain(|kind| kind.stacks);
         if self.kinds.is_empty() {
             return Ok(());
@@ -369,24 +374,28 @@ impl Events {
 mod tests {
     use crate::collapse::formats::jfr::JfrText;
     use crate::collapse::tests::{collapse_bytes, fold};
-    use crate::collapse::{Options, ValueSelection};
+    use crate::collapse::{CollapseOptions, ValueSelection};
 
     #[test]
     fn the_processor_is_the_default_wherever_it_comes() {
         let text = "jdk.ThreadPark {\n  x = 1\n  stackTrace = [\n    a.p() line: 1\n  ]\n}\n\n\
                     jdk.GCPhase {\n  x = 1\n}\n\njdk.ExecutionSample {\n  x = two\nlines\n}\n\n\
                     jdk.ExecutionSample {\n  x = 1\n  stackTrace = [\n    a.b() line: 1\n    ...\n  ]\n}\n";
-        assert_eq!(fold(&JfrText, text, &Options::default()), "[no stack] 1\n[truncated];a.b 1\n");
-        let waits =
-            Options { values: ValueSelection::Named(vec![b"jdk.ThreadPark".to_vec()]), ..Options::default() };
+        assert_eq!(fold(&JfrText, text, &CollapseOptions::default()), "[no stack] 1\n[truncated];a.b 1\n");
+        let waits = CollapseOptions {
+            values: ValueSelection::Named(vec![b"jdk.ThreadPark".to_vec()]),
+            ..CollapseOptions::default()
+        };
         assert_eq!(fold(&JfrText, text, &waits), "a.p 1\n");
-        let other =
-            Options { values: ValueSelection::Named(vec![b"jdk.GCPhase".to_vec()]), ..Options::default() };
+        let other = CollapseOptions {
+            values: ValueSelection::Named(vec![b"jdk.GCPhase".to_vec()]),
+            ..CollapseOptions::default()
+        };
         let error = collapse_bytes(&JfrText, text, &other).unwrap_err().to_string();
         assert!(error.contains("there are \"jdk.ThreadPark\", \"jdk.ExecutionSample\""), "{error}");
         // JDK 25 has samples by the processor's time, which count native code as well.
         let both = format!("{text}\n{}", text.replace("jdk.ExecutionSample", "jdk.CPUTimeSample"));
         let both = both.replace("a.b()", "a.c()").replacen("a.c()", "a.b()", 1);
-        assert_eq!(fold(&JfrText, &both, &Options::default()), "[no stack] 1\n[truncated];a.c 1\n");
+        assert_eq!(fold(&JfrText, &both, &CollapseOptions::default()), "[no stack] 1\n[truncated];a.c 1\n");
     }
 }

@@ -9,7 +9,9 @@
 use super::events::{Amount, Event, Events, JavaFrame, Origin, counts_samples};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -34,10 +36,10 @@ impl Collapser for JfrJson {
         ContextInfo { times: "events", clock: Some("realtime"), labels: "thread, tid, state, class, virtual" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         match HeadKeys::read(head) {
-            Some(keys) if keys.has("recording.events") => Verdict::Yes,
-            _ => Verdict::No,
+            Some(keys) if keys.has("recording.events") => Certainty::Yes,
+            _ => Certainty::No,
         }
     }
 
@@ -100,7 +102,7 @@ fn each(json: &mut Json, mut field: impl FnMut(&mut Json, &str) -> Result<()>) -
 fn values(
     event: &mut Event,
     json: &mut Json,
-    options: &Options,
+    options: &CollapseOptions,
     events: &mut Events,
     sink: &mut dyn Sink,
 ) -> Result<()> {
@@ -178,7 +180,7 @@ fn thread(origin: &mut Origin, json: &mut Json) -> Result<()> {
 fn frame(
     event: &mut Event,
     json: &mut Json,
-    options: &Options,
+    options: &CollapseOptions,
     names: &mut FrameNames,
     sink: &mut dyn Sink,
 ) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The layout of values of a type, so that they can be read or passed over.
 
-use super::cursor::{Cursor, Text};
+use super::cursor::{ChunkCursor, Text};
 
 /// The layout of a value.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub enum Datum<'a> {
 
 impl Layout {
     /// Passes over a value; `None` if it ends too late.
-    pub fn skip(&self, cursor: &mut Cursor) -> Option<()> {
+    pub fn skip(&self, cursor: &mut ChunkCursor) -> Option<()> {
         match self {
             Layout::Struct(fields) => fields.iter().try_for_each(|field| field.skip(cursor)),
             Layout::Array(of) => {
@@ -57,7 +57,7 @@ impl Layout {
 
     /// Reads a value; `None` if it ends too late.
     #[inline]
-    pub fn read<'a>(&self, cursor: &mut Cursor<'a>) -> Option<Datum<'a>> {
+    pub fn read<'a>(&self, cursor: &mut ChunkCursor<'a>) -> Option<Datum<'a>> {
         Some(match self {
             Layout::Byte => Datum::Number(i64::from(cursor.byte()? as i8)),
             Layout::Short { signed: true } => Datum::Number(i64::from(cursor.short()? as i16)),

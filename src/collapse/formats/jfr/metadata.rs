@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use super::cursor::{Cursor, Text};
+use super::cursor::{ChunkCursor, Text};
 use super::layout::Layout;
 
 /// The deepest that elements nest: a JDK nests five.
@@ -62,7 +62,7 @@ pub struct Metadata {
 
 impl Metadata {
     /// Reads the event that describes the types, behind its size and type; `None` if it is damaged.
-    pub fn read(mut cursor: Cursor) -> Option<Metadata> {
+    pub fn read(mut cursor: ChunkCursor) -> Option<Metadata> {
         let (_start, _duration, _id) = (cursor.long()?, cursor.long()?, cursor.long()?);
         let mut texts = Vec::new();
         for _ in 0..cursor.count()? {
@@ -180,7 +180,7 @@ struct Element {
 }
 
 impl Element {
-    fn read(cursor: &mut Cursor, depth: usize) -> Option<Element> {
+    fn read(cursor: &mut ChunkCursor, depth: usize) -> Option<Element> {
         if depth > DEEPEST {
             return None;
         }

@@ -19,7 +19,9 @@ use super::layout::{Datum, Layout};
 use super::metadata::{Field, Metadata, TimeUnit};
 use super::old;
 use crate::collapse::kit::forest::Budget;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -45,8 +47,8 @@ impl Collapser for Jfr {
         ContextInfo { times: "events", clock: Some("realtime"), labels: "thread, tid, state, class, virtual" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.starts_with(MAGIC))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.starts_with(MAGIC))
     }
 
     fn collapse(
@@ -101,7 +103,7 @@ impl Collapser for Jfr {
 /// A recording as it is read.
 struct Recording<'s> {
     events: Events,
-    options: &'s Options,
+    options: &'s CollapseOptions,
     sink: &'s mut dyn Sink,
     budget: Budget,
     facts: Stated,

@@ -15,7 +15,7 @@
 
 use super::events::{Event, Events, JavaFrame, Origin};
 use crate::collapse::kit::text::Text;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::input::{Input, lines};
 use crate::weight::Weight;
@@ -42,12 +42,12 @@ impl Collapser for JfrText {
         ContextInfo { times: "events", clock: Some("realtime"), labels: "thread, tid, state" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines =
             lines(head).map(<[u8]>::trim_ascii_end).skip_while(|line| line.trim_ascii().is_empty());
         let event = lines.next().and_then(event_name);
         let field = lines.next().is_some_and(|line| line.starts_with(b"  ") && line.contains(&b'='));
-        if event.is_some() && field { Verdict::Yes } else { Verdict::No }
+        if event.is_some() && field { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(

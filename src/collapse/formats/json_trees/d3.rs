@@ -10,7 +10,7 @@ use super::{Node, push};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -34,12 +34,12 @@ impl Collapser for D3FlameGraph {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_tree = |keys: HeadKeys| {
             let long = keys.has_all(&["name", "value", "children", "children.name", "children.value"]);
             !keys.array && (long || keys.has_all(&["n", "v", "c", "c.n", "c.v"]))
         };
-        if HeadKeys::read(head).is_some_and(is_tree) { Verdict::Maybe } else { Verdict::No }
+        if HeadKeys::read(head).is_some_and(is_tree) { Certainty::Maybe } else { Certainty::No }
     }
 
     fn collapse(
@@ -94,25 +94,25 @@ impl Nodes for Tree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]
     fn values_hold_those_of_children() {
         let text = r#"{"name":"root","value":10,"children":[{"value":7,"children":[{"name":"g;","value":2.5}],"name":"f"},{"name":"h","value":2}]}"#;
-        assert_eq!(D3FlameGraph.detect(text.as_bytes()), Verdict::Maybe);
-        assert_eq!(fold(&D3FlameGraph, text, &Options::default()), "f 4.5\nf;g: 2.5\nh 2\nroot 1\n");
+        assert_eq!(D3FlameGraph.detect(text.as_bytes()), Certainty::Maybe);
+        assert_eq!(fold(&D3FlameGraph, text, &CollapseOptions::default()), "f 4.5\nf;g: 2.5\nh 2\nroot 1\n");
         let short = r#"{"n":"app","v":3,"c":[{"n":"f","v":2,"c":[]}]}"#;
-        assert_eq!(fold(&D3FlameGraph, short, &Options::default()), "app 1\napp;f 2\n");
+        assert_eq!(fold(&D3FlameGraph, short, &CollapseOptions::default()), "app 1\napp;f 2\n");
     }
 
     #[test]
     fn children_that_weigh_more_are_told() {
         let text = r#"{"name":"a","value":1,"children":[{"name":"f","value":2}]}"#;
-        let (out, report) = collapse_bytes(&D3FlameGraph, text, &Options::default()).unwrap();
+        let (out, report) = collapse_bytes(&D3FlameGraph, text, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "a;f 2\n");
         assert_eq!(report.not_understood.doubts, ["1 nodes weigh less than those below them"]);
         let deep = r#"{"name":"a","value":1,"children":["#.repeat(150_000);
-        assert!(collapse_bytes(&D3FlameGraph, deep, &Options::default()).is_err());
+        assert!(collapse_bytes(&D3FlameGraph, deep, &CollapseOptions::default()).is_err());
     }
 }

@@ -14,7 +14,7 @@ use super::{Node, push};
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::weight::Weight;
@@ -38,10 +38,10 @@ impl Collapser for Flamebearer {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_ours =
             |keys: HeadKeys| keys.has("flamebearer") || keys.has_all(&["names", "levels", "numTicks"]);
-        if HeadKeys::read(head).is_some_and(is_ours) { Verdict::Yes } else { Verdict::No }
+        if HeadKeys::read(head).is_some_and(is_ours) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -191,7 +191,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     fn document(levels: &str) -> String {
@@ -203,17 +203,19 @@ mod tests {
     #[test]
     fn bars_lie_within_those_above() {
         let text = document("[[0,10,0,0],[0,4,1,1,1,5,0,2],[1,3,3,3,2,2,2,1,0,2,2,3]]");
-        assert_eq!(Flamebearer.detect(text.as_bytes()), Verdict::Yes);
-        let (out, report) = collapse_bytes(&Flamebearer, &text, &Options::default()).unwrap();
+        assert_eq!(Flamebearer.detect(text.as_bytes()), Certainty::Yes);
+        let (out, report) = collapse_bytes(&Flamebearer, &text, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "a: 1\na:;c 3\nb;a: 2\nb;c 2\n");
         assert_eq!(report.facts.rate, Some(100));
-        assert_eq!(fold(&Flamebearer, document("[[0,10,10,0]]"), &Options::default()), "total 10\n");
+        assert_eq!(fold(&Flamebearer, document("[[0,10,10,0]]"), &CollapseOptions::default()), "total 10\n");
     }
 
     #[test]
     fn what_is_no_flame_graph_is_refused() {
         let error = |levels: &str| {
-            collapse_bytes(&Flamebearer, document(levels), &Options::default()).unwrap_err().to_string()
+            collapse_bytes(&Flamebearer, document(levels), &CollapseOptions::default())
+                .unwrap_err()
+                .to_string()
         };
         for (levels, message) in [
             ("[[0,1,1]]", "four numbers for each bar, found \"3 in level 0\""),
@@ -224,7 +226,8 @@ mod tests {
             assert!(error(levels).contains(message), "{}", error(levels));
         }
         let double = document("[]").replace("single", "double");
-        let error = collapse_bytes(&Flamebearer, double, &Options::default()).unwrap_err().to_string();
+        let error =
+            collapse_bytes(&Flamebearer, double, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("fg-diff compares two"), "{error}");
     }
 }

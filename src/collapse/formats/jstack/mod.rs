@@ -31,7 +31,9 @@ use crate::number;
 mod thread_dump;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{
+    Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value,
+};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::{Input, lines};
@@ -53,11 +55,11 @@ impl Collapser for Jstack {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         // In a log it may come after much else.
         let dump = head.starts_with(b"Full thread dump ")
             || memchr::memmem::find(head, b"\nFull thread dump ").is_some();
-        if dump || is_dump_to_file(head) || is_json(head) { Verdict::Yes } else { Verdict::No }
+        if dump || is_dump_to_file(head) || is_json(head) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -156,7 +158,7 @@ pub(super) struct Dumped {
 }
 
 impl Dumped {
-    fn new(heading: &[u8], options: &Options, sink: &mut dyn Sink) -> Dumped {
+    fn new(heading: &[u8], options: &CollapseOptions, sink: &mut dyn Sink) -> Dumped {
         // The name ends before ` #12 `, or before the first ` prio=` of a thread of the JVM's own.
         let rest = &heading[1..];
         let end = memchr::memmem::find_iter(rest, b"\" ").filter(|at| {
@@ -173,7 +175,7 @@ impl Dumped {
     }
 
     /// A thread without frames yet.
-    pub(super) fn of(thread: Thread<'_>, options: &Options, sink: &mut dyn Sink) -> Dumped {
+    pub(super) fn of(thread: Thread<'_>, options: &CollapseOptions, sink: &mut dyn Sink) -> Dumped {
         let mut frame = Vec::new();
         thread.write(options, &mut frame);
         let name = options.shows_threads(true).then(|| sink.frame(&frame));
@@ -218,7 +220,7 @@ mod tests {
         let text = "[0.1s][info] hello\nFull thread dump OpenJDK (17):\n\n\"a\" #1 prio=5 nid=0x1 runnable\n   \
                     java.lang.Thread.State: RUNNABLE\n\tat A.run(A.java:1)\n\n\"VM Thread\" os_prio=0 nid=0x2 runnable\n\n\
                     java.lang.Error: x\n\tat B.main(B.java:2)\n";
-        assert_eq!(fold(&Jstack, text, &Options::default()), "a;A.run 1\n");
+        assert_eq!(fold(&Jstack, text, &CollapseOptions::default()), "a;A.run 1\n");
     }
 
     #[test]
@@ -229,15 +231,15 @@ mod tests {
             {"tid": "3", "name": "m;\"#1 \"", "state": "TIMED_WAITING", "waitingOn": "B@1", "stack": ["x\/A.main(A.java:3)"]}]},
             {"container": "y", "threads": [{"tid": 4, "virtual": true, "name": "", "state": "RUNNABLE",
              "stack": ["B.run(B.java:1)", "x\/A.go(A.java:9)"]}, {"tid": "5", "name": "none", "stack": []}], "threadCount": "2"}]}}"##;
-        let tid = Options { tid: true, srcline: true, ..Options::default() };
-        let runnable = Options {
+        let tid = CollapseOptions { tid: true, srcline: true, ..CollapseOptions::default() };
+        let runnable = CollapseOptions {
             values: crate::collapse::ValueSelection::Named(vec![b"runnable".to_vec()]),
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         for text in [text, json] {
-            assert_eq!(Jstack.detect(text.as_bytes()), Verdict::Yes);
+            assert_eq!(Jstack.detect(text.as_bytes()), Certainty::Yes);
             assert_eq!(
-                fold(&Jstack, text, &Options::default()),
+                fold(&Jstack, text, &CollapseOptions::default()),
                 "[unnamed];A.go;B.run 1\nm:\"#1 \";A.main 1\n"
             );
             assert_eq!(
@@ -246,13 +248,13 @@ mod tests {
             );
             assert_eq!(fold(&Jstack, text, &runnable), "[unnamed];A.go;B.run 1\n");
         }
-        assert_eq!(Jstack.detect(b"7\nhello\n# 3 4\n"), Verdict::No);
+        assert_eq!(Jstack.detect(b"7\nhello\n# 3 4\n"), Certainty::No);
     }
 
     #[test]
     fn the_name_of_a_thread_may_hold_quotes() {
         let mut table = StackTable::default();
-        let options = Options { tid: true, ..Options::default() };
+        let options = CollapseOptions { tid: true, ..CollapseOptions::default() };
         for (heading, frame) in [
             (
                 &br#""sleeper "q" #1" #22 prio=5 os_prio=0 tid=0x7f nid=0x10 runnable"#[..],

@@ -10,7 +10,7 @@
 //! `HotSpotDiagnosticMXBean.dumpThreads`.
 
 use super::Dumped;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::Sink;
 use crate::collapse::kit::java_frame::java_frame;
 use crate::collapse::kit::json::Json;
@@ -27,7 +27,7 @@ use crate::profile::Facts;
 /// Those of reading JSON.
 pub(super) fn collapse(
     input: Input,
-    options: &Options,
+    options: &CollapseOptions,
     values: &mut Values,
     sink: &mut dyn Sink,
     facts: &mut Facts,
@@ -43,7 +43,7 @@ pub(super) fn collapse(
 }
 
 struct Dump<'d> {
-    options: &'d Options,
+    options: &'d CollapseOptions,
     values: &'d mut Values,
     sink: &'d mut dyn Sink,
     facts: &'d mut Facts,

@@ -13,7 +13,7 @@ use crate::collapse::kit::mapped::{self, Known};
 use crate::collapse::kit::maps;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::trie::{PathId, Trie};
-use crate::collapse::{Context, Options, Report, Sink};
+use crate::collapse::{CollapseOptions, Context, Report, Sink};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, Weights};
 use crate::profile::Wants;
@@ -130,7 +130,7 @@ impl Frames {
     pub fn name(
         &mut self,
         stacks: impl Iterator<Item = (u64, u64)>,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<Names> {

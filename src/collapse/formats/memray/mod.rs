@@ -28,7 +28,7 @@ use self::wire::Wire;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::Result;
 use crate::input::Input;
@@ -56,8 +56,8 @@ impl Collapser for Memray {
         ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.starts_with(MAGIC))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.starts_with(MAGIC))
     }
 
     fn collapse(

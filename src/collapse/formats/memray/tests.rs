@@ -1,7 +1,7 @@
 //! Recordings of a few records, made by hand: what a real one of a few seconds never has.
 
 use super::*;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 
@@ -25,7 +25,7 @@ fn two_frames() -> Vec<u8> {
 
 fn fold(bytes: &[u8], value: &str) -> (String, Report) {
     let named = ValueSelection::Named(vec![value.as_bytes().to_vec()]);
-    collapse_bytes(&Memray, bytes, &Options { values: named, ..Options::default() }).unwrap()
+    collapse_bytes(&Memray, bytes, &CollapseOptions { values: named, ..CollapseOptions::default() }).unwrap()
 }
 
 /// 16 bytes at 8 by malloc, 32 at 16 by mmap, a free at 8, an unmapping of half at 16, the end.
@@ -86,13 +86,13 @@ fn hostile_records_are_errors() {
         (b"\x11\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x11\x04\x01", "more than can be held"),
     ] {
         let bytes = [&header_11(1, 0)[..], records, &[0; 40]].concat();
-        let read = collapse_bytes(&Memray, &bytes, &Options::default()).map(|(text, _)| text);
+        let read = collapse_bytes(&Memray, &bytes, &CollapseOptions::default()).map(|(text, _)| text);
         let error = read.expect_err(message).to_string();
         assert!(error.contains(message), "{records:?}: {error}");
     }
     let mut bytes = header_11(1, 0);
     bytes[7] = 10;
-    let error = collapse_bytes(&Memray, &bytes, &Options::default()).unwrap_err().to_string();
+    let error = collapse_bytes(&Memray, &bytes, &CollapseOptions::default()).unwrap_err().to_string();
     assert!(error.contains("memray transform"), "{error}");
 }
 

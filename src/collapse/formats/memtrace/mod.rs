@@ -14,7 +14,7 @@ mod recording;
 
 use self::packets::{MAGIC, Packets};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -38,8 +38,8 @@ impl Collapser for Memtrace {
         ContextInfo { times: "allocations", clock: Some("recording"), labels: "process, domain, source" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.starts_with(MAGIC))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.starts_with(MAGIC))
     }
 
     fn collapse(

@@ -10,7 +10,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Reading, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Reading, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::profile::fact;
@@ -265,7 +265,12 @@ impl Recording {
     }
 
     /// The frames of each location, root first.
-    fn frames(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Vec<Vec<FrameId>> {
+    fn frames(
+        &self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Vec<Vec<FrameId>> {
         let mut names = FrameNames::default();
         let mut frames = vec![Vec::new(); self.numbers.len()];
         let mut unknown = 0u64;
@@ -352,7 +357,7 @@ impl Location {
         &self,
         inlined: bool,
         address: &[u8],
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> FrameId {

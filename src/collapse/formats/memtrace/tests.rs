@@ -1,7 +1,7 @@
 //! Traces put together packet by packet.
 
 use super::*;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -81,15 +81,15 @@ fn trace() -> Vec<u8> {
     .concat()
 }
 
-fn value(name: &str) -> Options {
-    Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() }
+fn value(name: &str) -> CollapseOptions {
+    CollapseOptions { values: ValueSelection::Named(vec![name.into()]), ..CollapseOptions::default() }
 }
 
 #[test]
 fn allocations_are_bytes_and_some_are_live() {
     let bytes = trace();
-    assert_eq!(Memtrace.detect(&bytes), Verdict::Magic);
-    let (folded, report) = collapse_bytes(&Memtrace, &bytes, &Options::default()).unwrap();
+    assert_eq!(Memtrace.detect(&bytes), Certainty::Magic);
+    let (folded, report) = collapse_bytes(&Memtrace, &bytes, &CollapseOptions::default()).unwrap();
     assert_eq!(folded, "main: 24000\nmain:;work;push.(fun);main: 16000\n");
     assert_eq!(report.notes, ["1 packets are of processes that it forked, which are not read"]);
     assert!(report.not_understood.doubts.is_empty(), "{report:?}");
@@ -102,20 +102,20 @@ fn allocations_are_bytes_and_some_are_live() {
 
 #[test]
 fn inlined_functions_and_lines_are_shown_when_asked_for() {
-    let shown = Options { inline: true, srcline: true, ..Options::default() };
+    let shown = CollapseOptions { inline: true, srcline: true, ..CollapseOptions::default() };
     let folded = fold(&Memtrace, trace(), &shown);
     assert!(
         folded.contains("main: (a.ml:12);work (a.ml:12);push.(fun) (b.ml:12)_[i];main: (a.ml:12)_[i] "),
         "{folded}"
     );
-    let hidden = Options { no_inline: true, ..Options::default() };
+    let hidden = CollapseOptions { no_inline: true, ..CollapseOptions::default() };
     assert_eq!(fold(&Memtrace, trace(), &hidden), "main: 24000\nmain:;work 16000\n");
 }
 
 #[test]
 fn damage_is_an_error_with_a_place() {
     let error = |bytes: &[u8]| {
-        let result = collapse_bytes(&Memtrace, bytes, &Options::default());
+        let result = collapse_bytes(&Memtrace, bytes, &CollapseOptions::default());
         result.err().map(|e| e.to_string()).unwrap_or_default()
     };
     let with = |packet: Vec<u8>| [trace(), packet].concat();
@@ -147,7 +147,7 @@ fn damage_is_an_error_with_a_place() {
 #[test]
 fn a_trace_that_is_cut_says_so() {
     let bytes = [trace(), info(0.5)[..50].to_vec()].concat();
-    let (folded, report) = collapse_bytes(&Memtrace, &bytes, &Options::default()).unwrap();
+    let (folded, report) = collapse_bytes(&Memtrace, &bytes, &CollapseOptions::default()).unwrap();
     assert!(folded.contains("main: 24000\n"), "{folded}");
     let doubts = report.not_understood.doubts;
     assert!(doubts[0].contains("cut off at byte"), "{doubts:?}");
@@ -165,6 +165,6 @@ fn predictions_cannot_fill_the_memory() {
     }
     let mut bytes = info(0.001);
     bytes.extend(packet(7, (0, 20), (0, objects), UNCHECKED, &events));
-    let error = collapse_bytes(&Memtrace, &bytes, &Options::default()).unwrap_err().to_string();
+    let error = collapse_bytes(&Memtrace, &bytes, &CollapseOptions::default()).unwrap_err().to_string();
     assert!(error.contains("at most 16 frames for each byte"), "{error}");
 }

@@ -20,7 +20,7 @@ mod recording;
 
 use self::blocks::{MAGIC, Object, Objects};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -44,8 +44,8 @@ impl Collapser for Nettrace {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(head.starts_with(MAGIC))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(head.starts_with(MAGIC))
     }
 
     fn collapse(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::bytes::Cursor;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::native_frame::NativeFrame;
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 
 /// The methods and symbols of all processes, and the files that they are of.
@@ -106,7 +106,7 @@ impl Places {
         &self,
         process: u64,
         (address, is_behind): (u64, bool),
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> FrameId {

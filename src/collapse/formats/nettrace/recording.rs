@@ -11,7 +11,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::{FrameId, sanitize_frame};
 use crate::number;
@@ -111,7 +111,7 @@ enum Item {
 
 impl Recording {
     /// An empty one.
-    pub fn new(layout: Layout, options: &Options, sink: &dyn Sink) -> Recording {
+    pub fn new(layout: Layout, options: &CollapseOptions, sink: &dyn Sink) -> Recording {
         let contexts = sink.wants().contexts;
         let columns = COLUMNS.map(|(name, unit)| Column {
             value: Value::new(name, unit),
@@ -403,7 +403,12 @@ impl Recording {
     ///
     /// # Errors
     /// Those of the sink, and values that are not there.
-    pub fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn finish(
+        mut self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
         self.facts(report);
         self.places.sort();
         let mut held: Vec<usize> =
@@ -461,7 +466,13 @@ impl Recording {
     }
 
     /// The frame of an item.
-    fn frame(&self, item: &Item, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
+    fn frame(
+        &self,
+        item: &Item,
+        options: &CollapseOptions,
+        names: &mut FrameNames,
+        sink: &mut dyn Sink,
+    ) -> FrameId {
         match item {
             Item::Owner(owner) => {
                 let owner = &self.owners.all()[*owner as usize];

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bytes::push_varint;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 
@@ -133,15 +133,18 @@ fn trace(is_compressed: bool) -> Vec<u8> {
     trace.finish()
 }
 
-fn choose(name: &str) -> Options {
-    Options { values: ValueSelection::Named(vec![name.as_bytes().to_vec()]), ..Options::default() }
+fn choose(name: &str) -> CollapseOptions {
+    CollapseOptions {
+        values: ValueSelection::Named(vec![name.as_bytes().to_vec()]),
+        ..CollapseOptions::default()
+    }
 }
 
 #[test]
 fn samples_have_the_names_of_the_rundown() {
     for is_compressed in [true, false] {
         let bytes = trace(is_compressed);
-        assert_eq!(Nettrace.detect(&bytes), Verdict::Magic);
+        assert_eq!(Nettrace.detect(&bytes), Certainty::Magic);
         for (value, expected) in [
             ("managed", "Shop.Program.Main 1\nShop.Program.Main;Shop.Orders.Work 2\n"),
             ("unmanaged", "Shop.Program.Main 1\n"),
@@ -154,10 +157,10 @@ fn samples_have_the_names_of_the_rundown() {
             assert_eq!(report.facts.duration.map(|passed| passed.as_micros()), Some(2000));
         }
     }
-    let threads = Options { tid: true, ..Options::default() };
+    let threads = CollapseOptions { tid: true, ..CollapseOptions::default() };
     let (folded, _) = collapse_bytes(&Nettrace, trace(true), &threads).unwrap();
     assert!(folded.starts_with("[unnamed]-77/5;Shop.Program.Main 1\n"), "{folded}");
-    let addresses = Options { addrs: true, ..choose("exceptions") };
+    let addresses = CollapseOptions { addrs: true, ..choose("exceptions") };
     let (folded, _) = collapse_bytes(&Nettrace, trace(true), &addresses).unwrap();
     assert_eq!(folded, "Shop.Program.Main;[unknown <9999>];System.Exception 1\n");
 }
@@ -169,17 +172,18 @@ fn a_trace_without_rundown_or_end_says_so() {
     without.stacks(1, &[&[0x1010]]);
     without.events("EventBlock", true, &[(1, 5, 1, 1000, int(2)), (1, 5, 7, 1000, int(2))]);
     let bytes = without.finish();
-    let (folded, report) = collapse_bytes(&Nettrace, &bytes, &Options::default()).unwrap();
+    let (folded, report) = collapse_bytes(&Nettrace, &bytes, &CollapseOptions::default()).unwrap();
     assert_eq!(folded, "[no stack] 1\n[unknown] 1\n");
     assert!(report.notes.iter().any(|note| note.contains("does not name its methods")), "{:?}", report.notes);
     assert!(report.notes.iter().any(|note| note.starts_with("1 events have lost their stacks")));
     for end in [bytes.len() - 1, bytes.len() - 2] {
-        let (_, report) = collapse_bytes(&Nettrace, &bytes[..end], &Options::default()).unwrap_or_default();
+        let (_, report) =
+            collapse_bytes(&Nettrace, &bytes[..end], &CollapseOptions::default()).unwrap_or_default();
         assert!(report.notes.iter().any(|note| note.contains("cut off")) || end < bytes.len() - 1);
     }
     let mut damaged = bytes.clone();
     damaged[b"Nettrace\x14\0\0\0!FastSerialization.1".len() + 1] = 7;
-    let error = collapse_bytes(&Nettrace, &damaged, &Options::default()).unwrap_err().to_string();
+    let error = collapse_bytes(&Nettrace, &damaged, &CollapseOptions::default()).unwrap_err().to_string();
     assert!(error.contains("the type of an object"), "{error}");
 }
 
@@ -312,15 +316,15 @@ fn version_6_has_several_processes() {
         trace.block(77, b"later");
         trace.events(is_compressed, &[(1, 1, 2, vec![1])]);
         trace.block(0, b"");
-        let (folded, report) = collapse_bytes(&Nettrace, &trace.0, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&Nettrace, &trace.0, &CollapseOptions::default()).unwrap();
         let expected = "[unnamed];[no stack] 3\ndb;[a.so] 3\nio;Shop.Run;do_idle 1\n";
         assert_eq!(folded, expected, "{is_compressed}");
         let doubts = report.not_understood.doubts;
         assert!(doubts.len() == 1 && doubts[0].contains("2 events have lost their stacks"), "{doubts:?}");
-        let value = |name: &str| Options {
+        let value = |name: &str| CollapseOptions {
             values: ValueSelection::Named(vec![name.into()]),
             tid: true,
-            ..Options::default()
+            ..CollapseOptions::default()
         };
         let folded = |name| collapse_bytes(&Nettrace, &trace.0, &value(name)).unwrap().0;
         // Five steps of a clock of a million in a second.
@@ -332,7 +336,7 @@ fn version_6_has_several_processes() {
 #[test]
 fn version_6_that_is_damaged_or_cut_is_told() {
     let error = |bytes: &[u8]| {
-        let result = collapse_bytes(&Nettrace, bytes, &Options::default());
+        let result = collapse_bytes(&Nettrace, bytes, &CollapseOptions::default());
         result.err().map(|e| e.to_string()).unwrap_or_default()
     };
     let whole = newer(true).0;
@@ -348,7 +352,7 @@ fn version_6_that_is_damaged_or_cut_is_told() {
     }
     // Without its last block, and within one.
     for cut in [whole.len(), whole.len() - 5, 22] {
-        let (_, report) = collapse_bytes(&Nettrace, &whole[..cut], &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Nettrace, &whole[..cut], &CollapseOptions::default()).unwrap();
         let doubts = report.not_understood.doubts;
         assert!(doubts.iter().any(|doubt| doubt.contains("cut off at byte")), "{cut}: {doubts:?}");
     }
@@ -366,7 +370,7 @@ fn a_program_that_hardly_runs_managed_code_is_seen_in_its_native_code() {
         trace.finish()
     };
     for (native, shown) in [(50, "[unknown] 1\n"), (150, "[unknown] 150\n")] {
-        let (folded, _) = collapse_bytes(&Nettrace, trace(native), &Options::default()).unwrap();
+        let (folded, _) = collapse_bytes(&Nettrace, trace(native), &CollapseOptions::default()).unwrap();
         assert_eq!(folded, shown);
     }
 }

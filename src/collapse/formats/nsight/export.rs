@@ -11,7 +11,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::unique::Unique;
@@ -260,7 +260,7 @@ impl Export {
     ///
     /// # Errors
     /// Those of the sink, and values that are not there.
-    pub fn finish(self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn finish(self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         report.facts.start = self.start;
         report.facts.duration = Some(self.last).filter(|last| *last > 0).map(Duration::from_nanos);
         let mut declared = Vec::new();
@@ -329,7 +329,7 @@ impl Export {
     fn frame(
         &self,
         frame: &Frame,
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> FrameId {

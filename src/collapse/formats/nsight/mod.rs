@@ -14,7 +14,7 @@ mod sqlite;
 
 use self::export::Export;
 use self::sqlite::Database;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -42,7 +42,7 @@ impl Collapser for Nsight {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         // The schema stands on the first pages.
         let holds = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         let is_export = head.starts_with(sqlite::MAGIC)
@@ -56,7 +56,7 @@ impl Collapser for Nsight {
             ]
             .iter()
             .any(|table| holds(table));
-        Verdict::of_magic(is_export)
+        Certainty::of_magic(is_export)
     }
 
     fn collapse(

@@ -1,7 +1,7 @@
 //! A database that SQLite itself has made, whole and damaged.
 
 use super::*;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -13,32 +13,35 @@ fn whole() -> Vec<u8> {
     bytes
 }
 
-fn value(name: &str) -> Options {
-    Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() }
+fn value(name: &str) -> CollapseOptions {
+    CollapseOptions { values: ValueSelection::Named(vec![name.into()]), ..CollapseOptions::default() }
 }
 
 fn error(bytes: &[u8]) -> String {
-    collapse_bytes(&Nsight, bytes, &Options::default()).err().map(|e| e.to_string()).unwrap_or_default()
+    collapse_bytes(&Nsight, bytes, &CollapseOptions::default())
+        .err()
+        .map(|e| e.to_string())
+        .unwrap_or_default()
 }
 
 #[test]
 fn kernels_are_below_calls_and_ranges() {
     let bytes = whole();
-    assert_eq!(Nsight.detect(&bytes[..bytes.len().min(crate::input::HEAD)]), Verdict::Magic);
-    let (folded, report) = collapse_bytes(&Nsight, &bytes, &Options::default()).unwrap();
+    assert_eq!(Nsight.detect(&bytes[..bytes.len().min(crate::input::HEAD)]), Certainty::Magic);
+    let (folded, report) = collapse_bytes(&Nsight, &bytes, &CollapseOptions::default()).unwrap();
     assert!(folded.contains("step 0;forward;cudaMemcpyAsync;memcpy Host-to-Device "), "{folded}");
     assert!(folded.contains("step 1;backward;cudaLaunchKernel;ampere_sgemm_128x64_tn "), "{folded}");
     assert!(folded.contains("[no stack];memset 0.777\n"), "{folded}");
     assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
     let start = report.facts.start.map(|start| humantime::format_rfc3339_millis(start).to_string());
     assert_eq!(start.as_deref(), Some("2026-11-22T10:30:00.250Z"));
-    let threads = Options { tid: true, ..value("events") };
+    let threads = CollapseOptions { tid: true, ..value("events") };
     assert!(fold(&Nsight, &bytes, &threads).contains("loader-4711/4720;poll 400\n"));
 }
 
 #[test]
 fn samples_have_their_stacks() {
-    let folded = fold(&Nsight, whole(), &Options { kernel: true, ..value("samples") });
+    let folded = fold(&Nsight, whole(), &CollapseOptions { kernel: true, ..value("samples") });
     assert!(folded.contains("_start;main;[libc.so.6];do_syscall_64_[k] "), "{folded}");
     assert!(folded.contains("_start;main;model::forward;model::layer<int> "), "{folded}");
     assert!(folded.starts_with("[no stack] 1\n"), "{folded}");
@@ -73,7 +76,7 @@ fn damage_is_an_error_with_a_place() {
 fn other_databases_are_none() {
     assert_eq!(
         Nsight.detect(b"SQLite format 3\0\x10\0 CREATE TABLE moz_places (id INTEGER PRIMARY KEY)"),
-        Verdict::No
+        Certainty::No
     );
-    assert_eq!(Nsight.detect(b"CREATE TABLE StringIds NVTX_EVENTS"), Verdict::No);
+    assert_eq!(Nsight.detect(b"CREATE TABLE StringIds NVTX_EVENTS"), Certainty::No);
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::data::{AnyValue, Attribute, Data, Dictionary, Profile, Resource, Sample, Scope};
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::pprof_model::{self as model, FunctionLine, Model, RawLabel};
-use crate::collapse::{Options, Reading, Report, Sink};
+use crate::collapse::{CollapseOptions, Reading, Report, Sink};
 use crate::error::{Error, Result};
 
 /// The keys of a build id, the surest first.
@@ -89,7 +89,7 @@ struct Base {
 
 impl Loader {
     /// An empty model.
-    pub fn new(options: &Options, wants_labels: bool) -> Loader {
+    pub fn new(options: &CollapseOptions, wants_labels: bool) -> Loader {
         let mut model = Model::new(options, wants_labels);
         model.texts.push(b"");
         Loader {

@@ -27,7 +27,7 @@ use self::load::Loader;
 use self::protobuf::Damage;
 use crate::collapse::kit::json::{HeadKeys, Json};
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
 
@@ -58,16 +58,16 @@ impl Collapser for Otlp {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let is_json = HeadKeys::read(head).is_some_and(|keys| {
             ["resourceProfiles.scopeProfiles", "dictionary.stringTable", "dictionary.mappingTable"]
                 .iter()
                 .any(|key| keys.has(key))
         });
         if is_json || is_protobuf(head) || prefixed(head).is_some_and(|(_, message)| is_protobuf(message)) {
-            Verdict::Yes
+            Certainty::Yes
         } else {
-            Verdict::No
+            Certainty::No
         }
     }
 

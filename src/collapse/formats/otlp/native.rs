@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::load::Loader;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::pprof_model::{Function, FunctionLine, Mapping};
 use crate::error::Result;
@@ -25,7 +25,7 @@ impl Loader {
     ///
     /// # Errors
     /// Texts that are not there.
-    pub fn name_native(&mut self, options: &Options) -> Result<()> {
+    pub fn name_native(&mut self, options: &CollapseOptions) -> Result<()> {
         // By mapping, and in the order of the locations' numbers: the same input gives the same output.
         let mut unnamed: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for (&id, location) in &self.model.locations {
@@ -67,7 +67,7 @@ impl Loader {
         number: u64,
         mapping: &Mapping,
         locations: &[u64],
-        options: &Options,
+        options: &CollapseOptions,
     ) -> Result<()> {
         let wanted = SymbolizerOptions { inline: !options.no_inline, srcline: true, demangle: false };
         let symbolizer = Symbolizer::new(object, wanted);

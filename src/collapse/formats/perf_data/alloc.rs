@@ -16,7 +16,7 @@ use super::attr::{Attr, Event};
 use super::pending::PendingSample;
 use super::sample::Registers;
 use crate::allocation_trigger::{LIBRARY, TRIGGER};
-use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
+use crate::collapse::{CollapseOptions, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
 
@@ -126,7 +126,7 @@ impl Allocations {
     }
 
     /// Decides which values are kept, at the first sample.
-    pub fn decide(&mut self, options: &Options, first: &mut Option<Vec<u8>>) {
+    pub fn decide(&mut self, options: &CollapseOptions, first: &mut Option<Vec<u8>>) {
         if std::mem::replace(&mut self.decided, true) {
             return;
         }

@@ -7,7 +7,7 @@ use super::modules::Kind;
 use super::names::Namer;
 use super::raw_frame::RawFrame;
 use super::{Folding, Held, NextPart};
-use crate::collapse::{Options, Report};
+use crate::collapse::{CollapseOptions, Report};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
@@ -31,7 +31,7 @@ pub(crate) struct CodeFiles {
 /// # Errors
 /// Those of the collapser, and of the system.
 #[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
-pub(crate) fn code_files(input: Input, options: &Options, report: &mut Report) -> Result<CodeFiles> {
+pub(crate) fn code_files(input: Input, options: &CollapseOptions, report: &mut Report) -> Result<CodeFiles> {
     let search = options.search();
     // Places are wanted so that debug information is.
     let wants = Wants { places: true, contexts: false };

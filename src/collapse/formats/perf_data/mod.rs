@@ -86,7 +86,7 @@ use self::stitch::{Chains, GROUP, stitch};
 use self::summary::Summary;
 use crate::collapse::kit::events::check_units;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
 };
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
@@ -135,8 +135,8 @@ impl Collapser for PerfData {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(header::is_recording(head))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(header::is_recording(head))
     }
 
     fn collapse(
@@ -178,7 +178,7 @@ fn collapse(input: Input, reading: &Reading<'_>, sink: &mut dyn Sink, report: &m
 #[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
 pub(crate) fn collapse_parts(
     input: Input,
-    options: &Options,
+    options: &CollapseOptions,
     wants: Wants,
     each: &mut dyn FnMut(Profile, Report, Option<Part>) -> Result<()>,
 ) -> Result<()> {
@@ -210,7 +210,7 @@ enum NextPart {
 
 /// A recording that is being folded.
 struct Folding<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     search: &'o Search,
     wants: Wants,
     threads: usize,
@@ -227,7 +227,7 @@ struct Folding<'o> {
 impl<'o> Folding<'o> {
     fn new(
         input: Input,
-        options: &'o Options,
+        options: &'o CollapseOptions,
         search: &'o Search,
         wants: Wants,
         first_value: Option<Vec<u8>>,

@@ -15,7 +15,7 @@ use super::process::Processes;
 use super::raw_frame::RawFrame;
 use crate::collapse::Sink;
 use crate::collapse::kit::naming::{SymbolFrame, name_thread};
-use crate::collapse::{Options, Progress};
+use crate::collapse::{CollapseOptions, Progress};
 use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, sanitize_frame};
 use crate::symbolize::jit::{JitDump, PerfMap};
 use crate::symbolize::kernel::{Kernel, KernelSymbolizer, Recorded};
@@ -53,7 +53,7 @@ const HIDDEN: &[u8] = b"[kernel]";
 
 /// Everything that names are made of.
 pub(super) struct Namer<'a> {
-    pub options: &'a Options,
+    pub options: &'a CollapseOptions,
     /// True if the sink wants places.
     pub places: bool,
     pub search: &'a Search,

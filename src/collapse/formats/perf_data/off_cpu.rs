@@ -27,7 +27,7 @@ use super::pending::{PendingSample, State};
 use super::record::Switched;
 use super::switch::Switch;
 use super::unsampled::{Share, Unsampled};
-use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
+use crate::collapse::{CollapseOptions, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
 
@@ -129,7 +129,7 @@ impl OffCpu {
     }
 
     /// Decides which values are kept, when the first thread leaves.
-    pub fn decide(&mut self, options: &Options, events: &[Event], first: &mut Option<Vec<u8>>) {
+    pub fn decide(&mut self, options: &CollapseOptions, events: &[Event], first: &mut Option<Vec<u8>>) {
         if std::mem::replace(&mut self.decided, true) {
             return;
         }

@@ -23,7 +23,7 @@ use super::sample::{Counters, SampleBody, no_sample};
 use super::time_order::InTimeOrder;
 use crate::bytes::Cursor;
 use crate::collapse::kit::events::{CommonWeight, event_unit};
-use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
+use crate::collapse::{CollapseOptions, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::input::Kept;
 use crate::weight::Weight;
@@ -48,7 +48,7 @@ pub(super) struct SampleStream<'o> {
     counters: HashMap<(u64, i32), u64>,
     pub processes: Processes,
     pub modules: Modules,
-    options: &'o Options,
+    options: &'o CollapseOptions,
     counted: Vec<Counted>,
     /// The bytes that would be read again if no sample were of the first event.
     kept: Kept,
@@ -75,7 +75,12 @@ pub(super) struct SampleStream<'o> {
 
 impl<'o> SampleStream<'o> {
     /// The samples of `records`; `first` is the event that another input has chosen.
-    pub fn new(records: InTimeOrder, options: &'o Options, first: Option<Vec<u8>>, kept: Kept) -> Self {
+    pub fn new(
+        records: InTimeOrder,
+        options: &'o CollapseOptions,
+        first: Option<Vec<u8>>,
+        kept: Kept,
+    ) -> Self {
         SampleStream {
             records,
             attrs: Arc::default(),

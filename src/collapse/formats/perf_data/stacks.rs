@@ -19,7 +19,7 @@ use super::sample::{SampleBody, no_sample};
 use super::single_sample::SingleSample;
 use super::stitch::{Chains, CutStack, End, Link, Without};
 use crate::bytes::{ByteOrder, U64s};
-use crate::collapse::{Options, ValueSelection};
+use crate::collapse::{CollapseOptions, ValueSelection};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::symbolize::Search;
@@ -89,7 +89,7 @@ fn single(number: u64, work: &PendingSample) -> SingleSample {
 
 /// The stacks of one thread's samples.
 pub(super) struct StackBuilder<'o> {
-    pub(super) options: &'o Options,
+    pub(super) options: &'o CollapseOptions,
     pub(super) search: &'o Search,
     order: ByteOrder,
     /// The processes may still run: what was not copied of a stack is looked for in their memory.
@@ -155,7 +155,7 @@ const PLACES: usize = 1 << 13;
 
 impl<'o> StackBuilder<'o> {
     /// A table of stacks, and of single samples if `contexts` are wanted.
-    pub fn new(options: &'o Options, search: &'o Search, order: ByteOrder, contexts: bool) -> Self {
+    pub fn new(options: &'o CollapseOptions, search: &'o Search, order: ByteOrder, contexts: bool) -> Self {
         let nothing =
             CachedPlace { module: u32::MAX, called: false, place: 0, frame: FrameId(0), rule: None };
         StackBuilder {

@@ -44,7 +44,7 @@ use self::parser::PerfParser;
 use crate::collapse::kit::driver;
 use crate::collapse::kit::events::{CommonWeight, check_units};
 use crate::collapse::{
-    Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, ValueSelection, Verdict,
+    Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, ValueSelection,
 };
 use crate::error::Result;
 use crate::input::{Input, lines};
@@ -73,10 +73,10 @@ impl Collapser for PerfScript {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         if head.starts_with(b"# ========\n# captured on") || head.starts_with(b"# ========\r\n# captured on")
         {
-            return Verdict::Yes;
+            return Certainty::Yes;
         }
         let layout = Layout::guess(head);
         let mut before = &b""[..];
@@ -93,9 +93,9 @@ impl Collapser for PerfScript {
                 // A frame below an event line, or below nothing.
                 let event = layout.is_some_and(|layout| parse_event(before, layout).is_some());
                 return match parse_without_thread(before) {
-                    _ if event || before.is_empty() => Verdict::Yes,
-                    Some(_) => Verdict::Maybe,
-                    None => Verdict::No,
+                    _ if event || before.is_empty() => Certainty::Yes,
+                    Some(_) => Certainty::Maybe,
+                    None => Certainty::No,
                 };
             }
             if without_tab(line).is_some() && layout.is_none_or(|layout| parse_event(line, layout).is_none())
@@ -103,12 +103,12 @@ impl Collapser for PerfScript {
                 // Other texts have such lines, too: padded addresses below event lines are perf's alone.
                 let event = layout.filter(Layout::has_event).and_then(|layout| parse_event(before, layout));
                 if event.is_some() {
-                    return Verdict::Yes;
+                    return Certainty::Yes;
                 }
                 let has_thread = || layout.is_some_and(|layout| layout.parse(before).is_some());
                 let is_first = || before.is_empty() || has_thread() || parse_without_thread(before).is_some();
                 if line.starts_with(b" ") && is_padded(line) && is_first() {
-                    return Verdict::Maybe;
+                    return Certainty::Maybe;
                 }
             }
             before = if line.trim_ascii().is_empty() { b"" } else { line };
@@ -117,9 +117,9 @@ impl Collapser for PerfScript {
         let is_perfs = |layout: Layout| layout.is_telling() || layout.is_of_one_line_samples(head);
         // Of a whole machine there are thousands of notes on mappings before the first sample.
         if layout.is_some_and(is_perfs) || layout_of_side_band(head).is_some() {
-            Verdict::Yes
+            Certainty::Yes
         } else {
-            Verdict::No
+            Certainty::No
         }
     }
 

@@ -23,7 +23,7 @@ use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::naming::name_thread;
 use crate::collapse::kit::text::split_first;
 use crate::collapse::kit::tracepoint::Labels;
-use crate::collapse::{Context, Options, Report, Sink, Value, ValueSelection};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value, ValueSelection};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::input::{Kept, trim_line_end};
@@ -71,7 +71,7 @@ struct SampleContext {
 }
 
 pub(super) struct PerfParser<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     /// True if samples are told apart by time and thread.
     contexts: bool,
     /// True if the line below a frame can say more of it.
@@ -114,7 +114,7 @@ pub(super) struct PerfParser<'o> {
 impl<'o> PerfParser<'o> {
     /// A parser of blocks that follow `layout`, or hold frames alone; `first` is the recording's first event.
     pub fn new(
-        options: &'o Options,
+        options: &'o CollapseOptions,
         wants: Wants,
         layout: Option<Layout>,
         frames_are_samples: bool,

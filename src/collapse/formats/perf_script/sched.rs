@@ -24,7 +24,8 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::text::{Text, split_digits, split_last};
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::Result;
 use crate::input::Input;
@@ -53,8 +54,8 @@ impl Collapser for PerfSched {
     }
 
     /// The same text is a profile of events: which is wanted has to be said.
-    fn detect(&self, _head: &[u8]) -> Verdict {
-        Verdict::No
+    fn detect(&self, _head: &[u8]) -> Certainty {
+        Certainty::No
     }
 
     fn collapse(
@@ -117,7 +118,7 @@ struct Off {
 }
 
 struct Parser<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     /// True if samples are told apart by time and thread.
     contexts: bool,
     /// The times of the first and the last switch.
@@ -276,16 +277,16 @@ mod tests {
             switch("a b", 7, "1.000030", "S", 9, ""),
         ]
         .concat();
-        assert_eq!(fold(&PerfSched, &text, &Options::default()), "a_b;f;__schedule 11000\nc 9000\n");
+        assert_eq!(fold(&PerfSched, &text, &CollapseOptions::default()), "a_b;f;__schedule 11000\nc 9000\n");
         let with = |name: &str| {
             let values = ValueSelection::Named(vec![name.into()]);
-            fold(&PerfSched, &text, &Options { values, kernel: true, ..Options::default() })
+            fold(&PerfSched, &text, &CollapseOptions { values, kernel: true, ..CollapseOptions::default() })
         };
         assert_eq!(with("blocked"), "a_b;f;__schedule_[k] 11000\n");
         assert_eq!(with("runnable"), "c 9000\n");
-        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        let none = CollapseOptions { threads_as_frames: Some(false), ..CollapseOptions::default() };
         assert_eq!(fold(&PerfSched, &text, &none), "[no stack] 9000\nf;__schedule 11000\n");
-        let (_, report) = collapse_bytes(&PerfSched, &text, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&PerfSched, &text, &CollapseOptions::default()).unwrap();
         assert!(report.notes[0].starts_with("1 of 5 times"), "{:?}", report.notes);
         assert_eq!(report.facts.warnings, report.notes);
         assert_eq!(report.facts.duration, Some(Duration::from_micros(29)));
@@ -299,7 +300,7 @@ mod tests {
             switch("a", 7, "1.000020", "S", 8, FRAMES),
         ]
         .concat();
-        let (folded, report) = collapse_bytes(&PerfSched, &text, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&PerfSched, &text, &CollapseOptions::default()).unwrap();
         assert_eq!(folded, "a;f;__schedule 10000\nc;f;__schedule 9000\n");
         assert_eq!((report.notes, report.facts.warnings), (vec![], vec![]));
     }

@@ -6,7 +6,7 @@
 
 use super::frame::{Frame, UNKNOWN, without_offset};
 use crate::collapse::kit::naming::{SymbolFrame, split_srcline};
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::{FrameId, IdTable, KeyedHasher};
 
 /// The frames of a line: one frame, or an entry of [`Symbols::special`].
@@ -34,7 +34,7 @@ struct Special {
 
 /// The frames of one thread's blocks.
 pub(super) struct Symbols<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     /// True if the sink wants places.
     places: bool,
     /// True if address or module of every line may decide what its frame is called.
@@ -49,7 +49,7 @@ pub(super) struct Symbols<'o> {
 
 impl<'o> Symbols<'o> {
     /// Frames at their places if `places` are wanted.
-    pub(super) fn new(options: &'o Options, places: bool) -> Self {
+    pub(super) fn new(options: &'o CollapseOptions, places: bool) -> Self {
         Symbols {
             options,
             places,
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::folded::StackTable;
 
-    fn frames(line: &str, options: &Options) -> String {
+    fn frames(line: &str, options: &CollapseOptions) -> String {
         let mut table = StackTable::default();
         let mut symbols = Symbols::new(options, false);
         let mut stack = Vec::new();
@@ -233,8 +233,14 @@ mod tests {
 
     #[test]
     fn names_and_marks() {
-        let plain = Options::default();
-        let all = Options { kernel: true, jit: true, inline: true, addrs: true, ..Options::default() };
+        let plain = CollapseOptions::default();
+        let all = CollapseOptions {
+            kernel: true,
+            jit: true,
+            inline: true,
+            addrs: true,
+            ..CollapseOptions::default()
+        };
         for (line, name, marked) in [
             ("ffffffff815eea83 do_fault+0xd3 ([kernel.kallsyms])", "do_fault", "do_fault_[k]"),
             (
@@ -276,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_same_symbol_of_two_modules_is_two_frames_where_it_matters() {
-        let options = Options { kernel: true, ..Options::default() };
+        let options = CollapseOptions { kernel: true, ..CollapseOptions::default() };
         let mut table = StackTable::default();
         let mut symbols = Symbols::new(&options, false);
         let mut stack = Vec::new();

@@ -3,17 +3,17 @@
 use super::event::Layout;
 use super::{PerfScript, sample_end};
 use crate::collapse::tests::{collapse_bytes, fold};
-use crate::collapse::{Collapser, Options, Reading, Report};
+use crate::collapse::{CollapseOptions, Collapser, Reading, Report};
 use crate::input::Input;
 use crate::profile::{ProfileBuilder, Wants};
 
-fn report(text: &str, options: &Options) -> Report {
+fn report(text: &str, options: &CollapseOptions) -> Report {
     collapse_bytes(&PerfScript, text, options).unwrap().1
 }
 
 #[test]
 fn source_lines_stand_two_blanks_in_or_below_frames_without_any() {
-    let options = Options { srcline: true, ..Options::default() };
+    let options = CollapseOptions { srcline: true, ..CollapseOptions::default() };
     let sample = |blanks: &str, below: &str| {
         format!("a 7 1.000001: 1 cycles:u: \n{blanks}7f1e2215d058 f+0x1 (/bin/a)\n{below}orders.c:12\n\n")
     };
@@ -28,13 +28,13 @@ fn source_lines_stand_two_blanks_in_or_below_frames_without_any() {
 #[test]
 fn a_frame_without_an_address_may_stand_behind_blanks() {
     let text = "w 7 1.000001: 1 cycles:u: \n     7f1e2215d058 f+0x1 (/bin/a)\n        main (/bin/a)\n\n";
-    assert_eq!(fold(&PerfScript, text, &Options::default()), "w;main;f 1\n");
+    assert_eq!(fold(&PerfScript, text, &CollapseOptions::default()), "w;main;f 1\n");
 }
 
 #[test]
 fn a_recording_that_ends_below_a_frame_ends_within_a_sample() {
     let ends_within =
-        |text: &str| report(text, &Options::default()).not_understood.ends_within_record.is_some();
+        |text: &str| report(text, &CollapseOptions::default()).not_understood.ends_within_record.is_some();
     let sample = "a 7 1.000001: 1 cycles:u: \n\t    7f1e2215d058 f+0x1 (/bin/a)\n";
     assert!(ends_within(sample));
     assert!(!ends_within(&format!("{sample}\n")) && !ends_within(&format!("{sample}   \n")));
@@ -43,7 +43,7 @@ fn a_recording_that_ends_below_a_frame_ends_within_a_sample() {
     let copied =
         format!("{sample}\n{}", sample.replace("f+0x1", "g+0x1 (/bin/a)\n\t     7f1e2215d060 f+0x1"));
     assert!(!ends_within(&copied) && !ends_within(copied.trim_end()));
-    assert!(report(copied.trim_end(), &Options::default()).not_understood.ends_within.is_none());
+    assert!(report(copied.trim_end(), &CollapseOptions::default()).not_understood.ends_within.is_none());
     assert!(ends_within(&copied.replace("f+0x1", "[unknown]")));
     // One line is a whole sample where no frames follow any.
     assert!(!ends_within("a 7 1.000001: 1 cycles:u: \na 7 1.000002: 1 cycles:u: \n"));
@@ -54,7 +54,7 @@ fn a_command_may_have_fifteen_bytes_and_a_newline() {
     let of = |comm: &str| {
         let frame = "\t    7f1e2215d058 f+0x1 (/bin/a)\n\n";
         let text = format!("b 7 1.000001: 1 e: \n{frame}{comm} 7 1.000001: 1 e: \n{frame}");
-        let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&PerfScript, text, &CollapseOptions::default()).unwrap();
         let first = report.not_understood.first.map_or(0, |(place, _)| place.line.unwrap());
         (folded, report.not_understood.count, first)
     };
@@ -76,7 +76,7 @@ fn a_header_holds_any_line_of_the_command() {
     let header = "# ========\n# captured on    : Sat Nov 21 10:00:00 2026\n# cmdline : python -c \n\
         \timport 7f1e2215d058\n\t7f1e2215d058 not_a_frame (/bin/a)\n    x = 1\n# ========\n#\n";
     let text = format!("{header}a 7 1.000001: 1 cycles:u: \n\t    7f1e2215d058 f+0x1 (/bin/a)\n\n");
-    assert_eq!(fold(&PerfScript, text, &Options::default()), "a;f 1\n");
+    assert_eq!(fold(&PerfScript, text, &CollapseOptions::default()), "a;f 1\n");
 }
 
 #[test]
@@ -87,13 +87,13 @@ fn a_line_that_ends_as_the_one_before_may_have_more_in_its_symbol() {
         \t    7f1e221 ptr  add (/bin/a)\n\
         \t    7f1e2215d058 add (/bin/a)\n\
         \t    7f1e2215d058 x add (/bin/a)\n\n";
-    assert_eq!(fold(&PerfScript, text, &Options::default()), "a;x add;add;ptr  add;add;add 1\n");
+    assert_eq!(fold(&PerfScript, text, &CollapseOptions::default()), "a;x add;add;ptr  add;add;add 1\n");
     // Nor is every line a frame.
     let text = "a 7 1.000001: 1 cycles:u: \n\
         \t    7f1e2215d058 add (/bin/a)\n\
         what is this, not add (/bin/a)\n\
         \t    7f1e2215d058 add (/bin/a)\n\n";
-    let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+    let (folded, report) = collapse_bytes(&PerfScript, text, &CollapseOptions::default()).unwrap();
     assert_eq!((&folded[..], report.not_understood.count), ("a;add;add 1\n", 1));
 }
 
@@ -101,7 +101,7 @@ fn a_line_that_ends_as_the_one_before_may_have_more_in_its_symbol() {
 fn both_sizes_of_a_pair_of_periods_count() {
     let sample =
         |period: &str| format!("a 7 1.000001: {period} cycles:u: \n\t    7f1e2215d058 f (/bin/a)\n\n");
-    let report = report(&[sample("10"), sample("20")].concat(), &Options::default());
+    let report = report(&[sample("10"), sample("20")].concat(), &CollapseOptions::default());
     assert_eq!(report.unit(), Some("cycles"), "and not samples");
 }
 
@@ -127,7 +127,7 @@ fn a_block_ends_between_two_samples() {
 fn on_threads(threads: usize, text: &str) -> (String, Report) {
     let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned().into_bytes()))).unwrap();
     let (mut builder, mut report) = (ProfileBuilder::new(Wants::default()), Report::default());
-    let options = Options { threads, ..Options::default() };
+    let options = CollapseOptions { threads, ..CollapseOptions::default() };
     PerfScript.collapse(input, &Reading::alone(&options), &mut builder, &mut report).unwrap();
     let mut folded = Vec::new();
     builder.finish().unwrap().stacks().write(&mut folded).unwrap();
@@ -168,7 +168,7 @@ fn a_stack_that_belongs_to_no_sample_is_one_loss() {
     for blanks in ["\t    ", "     ", ""] {
         let frames = format!("{blanks}7f1e2215d058 f+0x1 (/bin/a)\n{blanks}7f1e2215d059 g+0x1 (/bin/a)\n\n");
         let text = format!("a 7 1.000001: 1 cycles:u: \n{frames}{frames}");
-        let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&PerfScript, text, &CollapseOptions::default()).unwrap();
         assert_eq!((&folded[..], report.not_understood.count), ("a;g;f 1\n", 1), "{blanks:?}");
     }
 }
@@ -179,11 +179,12 @@ fn lines_of_something_else_are_counted_wherever_they_stand() {
     let sample = format!("a 7 1.000001: 1 cycles:u: \n{frame}\n");
     for other in ["what is this, then, if not a sample", "  what is this, then, if not a sample"] {
         let (folded, report) =
-            collapse_bytes(&PerfScript, format!("{sample}{other}\n{sample}"), &Options::default()).unwrap();
+            collapse_bytes(&PerfScript, format!("{sample}{other}\n{sample}"), &CollapseOptions::default())
+                .unwrap();
         assert_eq!((&folded[..], report.not_understood.count), ("a;f 2\n", 1), "{other:?}");
     }
     let within = format!("a 7 1.000001: 1 cycles:u: \n{frame}what is this, then, if not a frame\n{frame}\n");
-    let (folded, report) = collapse_bytes(&PerfScript, within, &Options::default()).unwrap();
+    let (folded, report) = collapse_bytes(&PerfScript, within, &CollapseOptions::default()).unwrap();
     assert_eq!((&folded[..], report.not_understood.count), ("a;f;f 1\n", 1));
 }
 
@@ -191,7 +192,8 @@ fn lines_of_something_else_are_counted_wherever_they_stand() {
 fn lines_without_a_thread_may_have_other_columns() {
     let of = |line: &str, below: &str| {
         let sample = format!("{line}\n\t    7f1e2215d058 f\n{below}\t    7f1e2215d059 g\n{below}\n");
-        let (folded, report) = collapse_bytes(&PerfScript, sample.repeat(2), &Options::default()).unwrap();
+        let (folded, report) =
+            collapse_bytes(&PerfScript, sample.repeat(2), &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.count, 0, "{line:?}");
         (folded, report.unit().unwrap_or_default().to_owned())
     };
@@ -225,7 +227,7 @@ fn instructions_end_a_sample() {
         for instructions in [" insn: 48 01 c8", " ilen: 3", " ilen: 3 insn: 48 01 c8"] {
             let sample = format!("{line}\n\t    7f1e2215d058 f\n{instructions}\n");
             let (folded, report) =
-                collapse_bytes(&PerfScript, sample.repeat(3), &Options::default()).unwrap();
+                collapse_bytes(&PerfScript, sample.repeat(3), &CollapseOptions::default()).unwrap();
             assert_eq!(
                 (&folded[..], report.not_understood.count),
                 ("my_app;f 3\n", 0),
@@ -239,7 +241,7 @@ fn instructions_end_a_sample() {
 fn notes_on_rounds_are_no_lost_lines() {
     let sample = "a 7 1.000001: 1 cycles:u: \n\t    7f1e2215d058 f+0x1 (/bin/a)\n\n";
     let text = format!("PERF_RECORD_FINISHED_ROUND\n{sample}PERF_RECORD_FINISHED_ROUND\n{sample}");
-    let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+    let (folded, report) = collapse_bytes(&PerfScript, text, &CollapseOptions::default()).unwrap();
     assert_eq!((&folded[..], report.not_understood.count), ("a;f 2\n", 0));
 }
 
@@ -248,7 +250,7 @@ fn notes_on_rounds_are_no_lost_lines() {
 fn frames_alone_are_a_sample_each() {
     let frame = |symbol: &str| format!("     55b2a5c8a147 {symbol}\n");
     let fold = |text: String| {
-        let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&PerfScript, text, &CollapseOptions::default()).unwrap();
         assert_eq!(report.not_understood.ends_within_record, None);
         (folded, report.values.values().map(|total| total.samples).sum::<u64>())
     };

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::collapse::kit::naming::SymbolFrame;
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::folded::FrameId;
 use crate::unique::Unique;
 
@@ -61,7 +61,7 @@ impl Frames {
     }
 
     /// The finished frames of a number, root first: more than one where the compiler has put functions into others.
-    pub fn finish(&mut self, number: u32, options: &Options, sink: &mut dyn Sink) -> Rc<[FrameId]> {
+    pub fn finish(&mut self, number: u32, options: &CollapseOptions, sink: &mut dyn Sink) -> Rc<[FrameId]> {
         if let Some(finished) = self.finished.get(&number) {
             return finished.clone();
         }

@@ -17,7 +17,7 @@ mod tables;
 use self::packet::{Packet, Packets};
 use self::recording::Recording;
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -45,7 +45,7 @@ impl Collapser for Perfetto {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         // Each packet says when or by whom it was written. Other messages begin with field 1 as well, but hold
         // neither of these numbers.
         let mut packets = 0;
@@ -53,14 +53,14 @@ impl Collapser for Perfetto {
             match field {
                 Some((1, Content::Bytes(bytes))) => match Packet::read(bytes) {
                     Some(packet) if packet.is_plain() => packets += 1,
-                    _ => return Verdict::No,
+                    _ => return Certainty::No,
                 },
                 // The head ends within a packet.
                 None if packets > 0 => break,
-                _ => return Verdict::No,
+                _ => return Certainty::No,
             }
         }
-        if packets > 0 { Verdict::Yes } else { Verdict::No }
+        if packets > 0 { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(

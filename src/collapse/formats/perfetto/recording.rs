@@ -13,7 +13,7 @@ use crate::collapse::kit::protobuf::{Content, Fields, message, numbers};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::weight::Weight;
@@ -433,7 +433,12 @@ impl Recording {
     ///
     /// # Errors
     /// Those of the sink, and values that are not there.
-    pub fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn finish(
+        mut self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
         self.heaps()?;
         self.facts(report);
         let processes: BTreeSet<u64> = self.threads.iter().map(|(pid, _)| *pid).collect();

@@ -18,7 +18,7 @@ use crate::collapse::kit::spans::{Launch, Mark, Misplaced, Span, Spans};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::Trie;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::{FrameId, Interner, sanitize_frame};
 use crate::number;
@@ -258,7 +258,7 @@ impl Slices {
         mut self,
         columns: [usize; 2],
         (threads, processes): (&Names, &Names),
-        options: &Options,
+        options: &CollapseOptions,
         values: &mut Values,
         sink: &mut dyn Sink,
         report: &mut Report,

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::*;
 use crate::bytes::push_varint;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::collapse_bytes;
 
@@ -64,14 +64,17 @@ fn perf_sample<'a>(time: u64, pid: u64, stack: u64) -> F<'a> {
     M(1, vec![N(8, time), N(10, 3), M(66, vec![N(2, pid), N(3, pid + 1), N(4, stack)])])
 }
 
-fn collapsed(trace: &[u8], options: &Options) -> (String, Vec<String>) {
-    assert_eq!(Perfetto.detect(trace), Verdict::Yes);
+fn collapsed(trace: &[u8], options: &CollapseOptions) -> (String, Vec<String>) {
+    assert_eq!(Perfetto.detect(trace), Certainty::Yes);
     let (folded, report) = collapse_bytes(&Perfetto, trace, options).unwrap();
     (folded, report.notes)
 }
 
-fn choose(name: &str) -> Options {
-    Options { values: ValueSelection::Named(vec![name.as_bytes().to_vec()]), ..Options::default() }
+fn choose(name: &str) -> CollapseOptions {
+    CollapseOptions {
+        values: ValueSelection::Named(vec![name.as_bytes().to_vec()]),
+        ..CollapseOptions::default()
+    }
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn samples_of_the_processor_have_stacks_of_their_sequence() {
         M(1, vec![N(10, 3), M(66, vec![N(17, 12)])]),
         M(1, vec![N(10, 3), M(66, vec![N(2, 70), N(18, 2)])]),
     ]);
-    let (folded, notes) = collapsed(&trace, &Options::default());
+    let (folded, notes) = collapsed(&trace, &CollapseOptions::default());
     assert_eq!(folded, "[no stack] 2\nmain;[libc.so] 1\nmain;shop::work 2\n");
     assert_eq!(
         notes,
@@ -98,7 +101,7 @@ fn samples_of_the_processor_have_stacks_of_their_sequence() {
             "1 samples were skipped by the profiler"
         ]
     );
-    let options = Options { tid: true, addrs: true, ..Options::default() };
+    let options = CollapseOptions { tid: true, addrs: true, ..CollapseOptions::default() };
     assert!(collapsed(&trace, &options).0.contains("/bin/shop-70/71;main;[libc.so <7f01>] 1\n"));
 }
 
@@ -110,7 +113,7 @@ fn processes_are_frames_where_there_are_several() {
         perf_sample(1000, 80, 1),
         M(1, vec![N(10, 9), M(60, vec![N(1, 5), M(3, vec![N(1, 80), T(6, "other")])])]),
     ]);
-    let (folded, _) = collapsed(&trace, &Options::default());
+    let (folded, _) = collapsed(&trace, &CollapseOptions::default());
     assert_eq!(folded, "[unnamed];main;shop::work 1\nother;main;shop::work 1\n");
 }
 
@@ -118,7 +121,7 @@ fn processes_are_frames_where_there_are_several() {
 fn what_was_cleared_is_void() {
     let trace =
         encode(&[M(1, vec![N(10, 3), interned()]), M(1, vec![N(10, 3), N(13, 1)]), perf_sample(1000, 70, 1)]);
-    assert_eq!(collapsed(&trace, &Options::default()).0, "[no stack] 1\n");
+    assert_eq!(collapsed(&trace, &CollapseOptions::default()).0, "[no stack] 1\n");
 }
 
 #[test]
@@ -127,9 +130,9 @@ fn chromes_samples_are_of_the_thread_of_their_sequence() {
         M(1, vec![N(10, 3), interned(), M(44, vec![N(1, 7), N(2, 8), T(5, "CrMain"), N(6, 500)])]),
         M(1, vec![N(10, 3), M(54, vec![N(1, 1), N(1, 2), N(2, 10), N(2, 20)])]),
     ]);
-    let (folded, _) = collapsed(&trace, &Options::default());
+    let (folded, _) = collapsed(&trace, &CollapseOptions::default());
     assert_eq!(folded, "main;[libc.so] 1\nmain;shop::work 1\n");
-    let named = Options { threads_as_frames: Some(true), ..Options::default() };
+    let named = CollapseOptions { threads_as_frames: Some(true), ..CollapseOptions::default() };
     assert!(collapsed(&trace, &named).0.starts_with("CrMain;main;"));
 }
 
@@ -140,7 +143,7 @@ fn the_last_state_of_a_heap_counts() {
         M(1, vec![N(8, 1), N(10, 3), M(37, vec![M(5, vec![N(1, 70), M(2, sample)])])])
     };
     let trace = encode(&[M(1, vec![N(10, 3), interned()]), dump(100, 0), dump(400, 150)]);
-    assert_eq!(collapsed(&trace, &Options::default()).0, "main;shop::work 250\n");
+    assert_eq!(collapsed(&trace, &CollapseOptions::default()).0, "main;shop::work 250\n");
     assert_eq!(collapsed(&trace, &choose("allocated")).0, "main;shop::work 400\n");
     assert_eq!(collapsed(&trace, &choose("allocations")).0, "main;shop::work 3\n");
 }
@@ -154,8 +157,8 @@ fn names_that_were_appended_are_used() {
         perf_sample(1000, 70, 2),
         M(1, vec![N(10, 5), M(61, symbols)]),
     ]);
-    assert_eq!(collapsed(&trace, &Options::default()).0, "main;outer;inner 1\n");
-    let options = Options { no_inline: true, srcline: true, ..Options::default() };
+    assert_eq!(collapsed(&trace, &CollapseOptions::default()).0, "main;outer;inner 1\n");
+    let options = CollapseOptions { no_inline: true, srcline: true, ..CollapseOptions::default() };
     assert_eq!(collapsed(&trace, &options).0, "main;outer (malloc.c:12) 1\n");
 }
 
@@ -170,7 +173,7 @@ fn stack_samples_weigh_what_their_counter_says() {
     let tables = M(12, vec![M(2000, vec![N(1, 4), N(2, 70), N(3, 71)])]);
     let trace =
         encode(&[M(1, vec![N(10, 3), interned()]), M(1, vec![N(8, 5), N(10, 3), tables, M(135, sample)])]);
-    let (folded, report) = collapse_bytes(&Perfetto, &trace, &Options::default()).unwrap();
+    let (folded, report) = collapse_bytes(&Perfetto, &trace, &CollapseOptions::default()).unwrap();
     assert_eq!((folded.as_str(), report.unit()), ("main;shop::work 7000\n", Some("ns")));
 }
 
@@ -182,9 +185,9 @@ fn packets_may_be_compressed() {
     let zstd = ruzstd::encoding::compress_to_vec(&inner[..], ruzstd::encoding::CompressionLevel::Fastest);
     for (field, bytes) in [(50, zlib.finish().unwrap()), (133, zstd)] {
         let trace = encode(&[M(1, vec![B(field, bytes)])]);
-        assert_eq!(collapsed(&trace, &Options::default()).0, "main;shop::work 1\n");
+        assert_eq!(collapsed(&trace, &CollapseOptions::default()).0, "main;shop::work 1\n");
         let trace = encode(&[M(1, vec![B(field, vec![7; 30])])]);
-        let error = collapse_bytes(&Perfetto, &trace, &Options::default()).unwrap_err().to_string();
+        let error = collapse_bytes(&Perfetto, &trace, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("cannot be unpacked"), "{error}");
     }
 }
@@ -198,10 +201,11 @@ fn other_messages_are_no_trace() {
         vec![N(1, 3)],
         vec![],
     ] {
-        assert_eq!(Perfetto.detect(&encode(&fields)), Verdict::No);
+        assert_eq!(Perfetto.detect(&encode(&fields)), Certainty::No);
     }
     let cut = &encode(&[perf_sample(1000, 70, 0), perf_sample(2000, 70, 0)]);
-    let (folded, report) = collapse_bytes(&Perfetto, &cut[..cut.len() - 1], &Options::default()).unwrap();
+    let (folded, report) =
+        collapse_bytes(&Perfetto, &cut[..cut.len() - 1], &CollapseOptions::default()).unwrap();
     assert_eq!(folded, "[no stack] 1\n");
     assert!(report.notes[0].contains("cut off"), "{:?}", report.notes);
 }
@@ -233,7 +237,7 @@ fn atrace_lines_nest_on_their_thread() {
             ],
         ),
     ]);
-    let (folded, notes) = collapsed(&trace, &Options::default());
+    let (folded, notes) = collapsed(&trace, &CollapseOptions::default());
     assert_eq!(folded, "RenderThread;doFrame 1:2 5\nRenderThread;doFrame 1:2;draw 3\n");
     assert_eq!(
         notes,
@@ -267,7 +271,7 @@ fn slices_on_tracks_of_no_thread_are_a_value_of_their_own() {
         event(4000, vec![N(9, 2), N(11, 6)]),
         event(4000, vec![N(9, 3), N(11, 6)]),
     ]);
-    let (folded, notes) = collapsed(&trace, &Options::default());
+    let (folded, notes) = collapsed(&trace, &CollapseOptions::default());
     assert_eq!(folded, "parse 6\nparse;parse 2\n");
     assert_eq!(
         notes,
@@ -292,5 +296,5 @@ fn times_of_slices_count_from_the_snapshot_of_their_writer() {
         event(2, 2),
         event(2, 1),
     ]);
-    assert_eq!(collapsed(&trace, &Options::default()).0, "a 6\na;a 2\n");
+    assert_eq!(collapsed(&trace, &CollapseOptions::default()).0, "a 6\na;a 2\n");
 }

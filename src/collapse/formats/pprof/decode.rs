@@ -1,13 +1,13 @@
 //! Reads profile.proto into a [`Model`], field by field in one stream.
 
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::kit::pprof_model::{Function, FunctionLine, Location, Mapping, Model, RawLabel};
 use crate::collapse::kit::protobuf::{Content, Fields, message, numbers, read_field};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
 /// Reads a whole profile.
-pub(super) fn read(input: Input, options: &Options, wants_labels: bool) -> Result<Model> {
+pub(super) fn read(input: Input, options: &CollapseOptions, wants_labels: bool) -> Result<Model> {
     let mut reader = input.into_reader();
     let mut model = Model::new(options, wants_labels);
     let mut buffer = Vec::new();

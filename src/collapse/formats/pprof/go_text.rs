@@ -17,7 +17,7 @@ use crate::collapse::kit::driver::{self, RecordParser, last_blank_line};
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -40,8 +40,8 @@ impl Collapser for GoText {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        if Header::read(head).is_some() { Verdict::Yes } else { Verdict::No }
+    fn detect(&self, head: &[u8]) -> Certainty {
+        if Header::read(head).is_some() { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -276,14 +276,16 @@ fn cells(line: &[u8]) -> Vec<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::folded::StackTable;
 
     fn collapsed(text: &str) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
-        assert_eq!(GoText.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(GoText.detect(text.as_bytes()), Certainty::Yes);
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        GoText.collapse(input, &Reading::alone(&Options::default()), &mut table, &mut report).unwrap();
+        GoText
+            .collapse(input, &Reading::alone(&CollapseOptions::default()), &mut table, &mut report)
+            .unwrap();
         assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
@@ -298,6 +300,6 @@ mod tests {
         assert_eq!(collapsed("threadcreate profile: total 6\n6 @\n#\t0x0\n\n"), "[no stack] 6\n");
         let mutex = "--- mutex:\ncycles/second=3\nsampling period=2\n5 3 @ 0x1\n#\t0x1\tf+0x2\tx:1\n";
         assert_eq!(collapsed(mutex), "f 10\n");
-        assert_eq!(GoText.detect(b"heap profile: 1: 8 [2: 16] @ heapprofile\n"), Verdict::No);
+        assert_eq!(GoText.detect(b"heap profile: 1: 8 [2: 16] @ heapprofile\n"), Certainty::No);
     }
 }

@@ -18,7 +18,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{Input, lines};
@@ -40,11 +40,11 @@ impl Collapser for Goroutines {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
-        let Some(at) = lines.position(|line| header(line).is_some()) else { return Verdict::No };
+        let Some(at) = lines.position(|line| header(line).is_some()) else { return Certainty::No };
         // A panic says why before that, and a log may have its own lines.
-        if at < 20 { Verdict::Yes } else { Verdict::Maybe }
+        if at < 20 { Certainty::Yes } else { Certainty::Maybe }
     }
 
     fn collapse(
@@ -78,7 +78,7 @@ fn header(line: &[u8]) -> Option<&[u8]> {
 
 /// Reads the lines of one thread.
 struct Lines<'o> {
-    options: &'o Options,
+    options: &'o CollapseOptions,
     values: Values,
     /// True if the lines are those of a goroutine.
     within: bool,
@@ -190,9 +190,9 @@ mod tests {
         let text = "panic: oh\n\ngoroutine 1 [running]:\nmain.(*T).f(0x1?, {0x2, 0x3})\n\t/a b.go:3 +0x4\nmain.main()\n\t/a.go:9\n\
                     created by x in goroutine 3\n\t/a.go:1\n\ngoroutine 18 gp=0xc0 m=nil [select, 2 minutes]:\nmain.Map[...](0x1)\n\
                     \t/a.go:3 +0x4\n...additional frames elided...\n\ngoroutine 5 [idle]:\n";
-        assert_eq!(Goroutines.detect(text.as_bytes()), Verdict::Yes);
-        assert_eq!(Goroutines.detect(b"goroutine 5 is running\n"), Verdict::No);
-        let fold = |options: &Options| {
+        assert_eq!(Goroutines.detect(text.as_bytes()), Certainty::Yes);
+        assert_eq!(Goroutines.detect(b"goroutine 5 is running\n"), Certainty::No);
+        let fold = |options: &CollapseOptions| {
             let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
             let mut table = StackTable::default();
             Goroutines.collapse(input, &Reading::alone(options), &mut table, &mut Report::default()).unwrap();
@@ -200,8 +200,12 @@ mod tests {
             table.write(&mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
-        assert_eq!(fold(&Options::default()), "[no stack] 1\nmain.Map[...] 1\nmain.main;main.(*T).f 1\n");
-        let all = Options { srcline: true, threads_as_frames: Some(true), ..Options::default() };
+        assert_eq!(
+            fold(&CollapseOptions::default()),
+            "[no stack] 1\nmain.Map[...] 1\nmain.main;main.(*T).f 1\n"
+        );
+        let all =
+            CollapseOptions { srcline: true, threads_as_frames: Some(true), ..CollapseOptions::default() };
         assert_eq!(
             fold(&all),
             "goroutine 1 [running];main.main (/a.go:9);main.(*T).f (/a b.go:3) 1\n\

@@ -15,7 +15,7 @@ pub mod raw;
 
 use self::decode::read;
 use crate::collapse::kit::protobuf::{Content, Fields};
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Position, Result};
 use crate::input::Input;
 
@@ -39,7 +39,7 @@ impl Collapser for Pprof {
         ContextInfo { times: "samples with end_timestamp_ns", clock: None, labels: "the profile's labels" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let cut = head.len() >= crate::input::HEAD;
         let mut types = 0;
         for field in Fields(head) {
@@ -50,10 +50,10 @@ impl Collapser for Pprof {
                 Some((7..=10 | 12 | 14 | 15, Content::Number(_))) => {}
                 // The head ends within a field.
                 None if cut && types > 0 => break,
-                _ => return Verdict::No,
+                _ => return Certainty::No,
             }
         }
-        if types > 0 { Verdict::Yes } else { Verdict::No }
+        if types > 0 { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -79,7 +79,7 @@ fn is_value_type(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::bytes::push_varint;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::folded::StackTable;
     use crate::weight::Weight;
 
@@ -116,8 +116,8 @@ mod tests {
         .concat()
     }
 
-    fn collapsed(profile: &[u8], options: &Options) -> Result<(String, Report)> {
-        assert_eq!(Pprof.detect(profile), Verdict::Yes);
+    fn collapsed(profile: &[u8], options: &CollapseOptions) -> Result<(String, Report)> {
+        assert_eq!(Pprof.detect(profile), Certainty::Yes);
         let input = Input::new("test", Box::new(std::io::Cursor::new(profile.to_vec()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
         Pprof.collapse(input, &Reading::alone(options), &mut table, &mut report)?;
@@ -132,18 +132,22 @@ mod tests {
     #[test]
     fn what_is_inlined_is_below_its_caller() {
         let text = profile(1, 30, &[INNER, OUTER]);
-        let (out, report) = collapsed(&text, &Options::default()).unwrap();
+        let (out, report) = collapsed(&text, &CollapseOptions::default()).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("f:;g 30\n", Some("ns")));
         assert_eq!(report.facts.period, Some(Weight::new(10_000)));
         let measured = [&text[..], &number_field(12, 1)].concat();
-        assert_eq!(collapsed(&measured, &Options::default()).unwrap().1.facts.period, None);
-        let all =
-            Options { inline: true, srcline: true, threads_as_frames: Some(true), ..Options::default() };
+        assert_eq!(collapsed(&measured, &CollapseOptions::default()).unwrap().1.facts.period, None);
+        let all = CollapseOptions {
+            inline: true,
+            srcline: true,
+            threads_as_frames: Some(true),
+            ..CollapseOptions::default()
+        };
         assert_eq!(collapsed(&text, &all).unwrap().0, "pool;f: (a.go:4);g (a.go:9)_[i] 30\n");
         // A difference of two profiles, and places without a name.
         let text = profile(1, -30i64 as u64, &[]);
-        assert_eq!(collapsed(&text, &Options::default()).unwrap().0, "[unknown] -30\n");
-        let addrs = Options { addrs: true, ..Options::default() };
+        assert_eq!(collapsed(&text, &CollapseOptions::default()).unwrap().0, "[unknown] -30\n");
+        let addrs = CollapseOptions { addrs: true, ..CollapseOptions::default() };
         assert_eq!(collapsed(&text, &addrs).unwrap().0, "[unknown <7f01>] -30\n");
     }
 
@@ -171,7 +175,7 @@ mod tests {
             let mut table = StackTable::default();
             let error = Pprof.collapse(
                 input,
-                &Reading::alone(&Options::default()),
+                &Reading::alone(&CollapseOptions::default()),
                 &mut table,
                 &mut Report::default(),
             );
@@ -186,7 +190,7 @@ mod tests {
         let lines = vec![&OUTER[..2]; 100_000];
         let mut text = profile(1, 1, &lines);
         text.extend(bytes(2, &[bytes(1, &vec![1; 100_000]), number_field(2, 1)].concat()));
-        let error = collapsed(&text, &Options::default()).unwrap_err().to_string();
+        let error = collapsed(&text, &CollapseOptions::default()).unwrap_err().to_string();
         assert!(error.contains("a stack of at most"), "{error}");
     }
 }

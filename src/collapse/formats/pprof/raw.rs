@@ -28,7 +28,7 @@ use crate::collapse::kit::pprof_model::samples::{
 };
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
@@ -57,14 +57,14 @@ impl Collapser for PprofRaw {
         ContextInfo { times: "", clock: None, labels: "the profile's labels" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         let begins = head.starts_with(b"PeriodType: ")
             || head.starts_with(b"Samples:")
             || head.starts_with(b"Comment: ");
         let samples = lines.by_ref().take(200).any(|line| line == b"Samples:");
         let types = lines.next().is_some_and(|line| line.contains(&b'/'));
-        if begins && samples && types { Verdict::Yes } else { Verdict::No }
+        if begins && samples && types { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -125,7 +125,7 @@ impl Raw {
     fn line(
         &mut self,
         line: &[u8],
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<bool> {
@@ -213,7 +213,7 @@ impl Raw {
         }
     }
 
-    fn end_sample(&mut self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) {
+    fn end_sample(&mut self, options: &CollapseOptions, names: &mut FrameNames, sink: &mut dyn Sink) {
         if !std::mem::take(&mut self.pending) {
             return;
         }
@@ -235,7 +235,7 @@ impl Raw {
     fn location(
         &mut self,
         line: &[u8],
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> bool {

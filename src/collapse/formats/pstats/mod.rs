@@ -18,7 +18,7 @@ use self::marshal::{Id, Marshal, Object};
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -41,7 +41,7 @@ impl Collapser for Pstats {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         // A dictionary whose first key is a tuple of three; `{` in JSON has something else behind.
         let unflagged = |at: usize| head.get(at).map(|byte| byte & 0x7f);
         let tuple = match unflagged(1) {
@@ -49,7 +49,7 @@ impl Collapser for Pstats {
             Some(b'(') => head.get(2..6) == Some(&[3, 0, 0, 0]),
             _ => false,
         };
-        if unflagged(0) == Some(b'{') && tuple { Verdict::Yes } else { Verdict::No }
+        if unflagged(0) == Some(b'{') && tuple { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -178,7 +178,7 @@ fn frame((file, line, name): &Key<'_>, names: &mut FrameNames, sink: &mut dyn Si
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     /// Marshal data of what Python would write.
@@ -227,9 +227,9 @@ mod tests {
             function("<built-in method time.sleep>"),
             stats(0.5, 0.5, &[function("main"), call(0.3), function("g"), call(0.2)]),
         ]);
-        assert_eq!(Pstats.detect(&prof), Verdict::Yes);
+        assert_eq!(Pstats.detect(&prof), Certainty::Yes);
         assert_eq!(
-            fold(&Pstats, &prof, &Options::default()),
+            fold(&Pstats, &prof, &CollapseOptions::default()),
             "main (a:b.py:7) 100000000\n\
              main (a:b.py:7);g (a:b.py:7);{built-in method time.sleep} 200000000\n\
              main (a:b.py:7);{built-in method time.sleep} 300000000\n"
@@ -247,15 +247,16 @@ mod tests {
             stats(0.4, 0.4, &[function("a"), whole(1), function("b"), whole(3)]),
         ]);
         assert_eq!(
-            fold(&Pstats, &prof, &Options::default()),
+            fold(&Pstats, &prof, &CollapseOptions::default()),
             "a (a:b.py:7);f (a:b.py:7) 100000000\nb (a:b.py:7);f (a:b.py:7) 300000000\n"
         );
     }
 
     #[test]
     fn what_is_no_profile_is_refused() {
-        let error =
-            |prof: Vec<u8>| collapse_bytes(&Pstats, prof, &Options::default()).unwrap_err().to_string();
+        let error = |prof: Vec<u8>| {
+            collapse_bytes(&Pstats, prof, &CollapseOptions::default()).unwrap_err().to_string()
+        };
         for (prof, message) in [
             (whole(1), "test: expected a dictionary of functions, found \"a whole number\""),
             (dictionary(&[whole(1), whole(2)]), "test: byte 1: expected a function: file, line and name"),

@@ -23,7 +23,8 @@ use crate::collapse::kit::json::HeadKeys;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Options, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+    Value,
 };
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
@@ -50,7 +51,7 @@ impl Collapser for Stackprof {
         ContextInfo { times: "samples", clock: Some("monotonic"), labels: "" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let start = &head[..head.len().min(256)];
         let holds = |part: &[u8]| memchr::memmem::find(start, part).is_some();
         // Symbols have their length in front of them.
@@ -60,7 +61,7 @@ impl Collapser for Stackprof {
                 keys.has_all(&["version", "mode", "interval", "samples"]) && keys.has("gc_samples")
             })
         };
-        if dump || is_json() { Verdict::Yes } else { Verdict::No }
+        if dump || is_json() { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -184,7 +185,7 @@ impl Dump {
         dump
     }
 
-    fn collapse(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    fn collapse(&self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let is_timed =
             matches!(&self.mode[..], b"wall" | b"cpu") && self.interval.is_some_and(|interval| interval > 0);
         let time = is_timed.then(|| Value::new("time", "us"));
@@ -218,7 +219,7 @@ impl Dump {
     }
 
     /// Adds the stacks, and returns how many samples they are.
-    fn stacks(&self, options: &Options, values: &mut Counts, sink: &mut dyn Sink) -> Result<u64> {
+    fn stacks(&self, options: &CollapseOptions, values: &mut Counts, sink: &mut dyn Sink) -> Result<u64> {
         let mut frames = HashMap::new();
         let mut names = FrameNames::default();
         let has_lines = self.lines.len() == self.raw.len();
@@ -274,7 +275,7 @@ impl Dump {
         &self,
         number: u64,
         line: u64,
-        options: &Options,
+        options: &CollapseOptions,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<FrameId> {
@@ -299,7 +300,7 @@ impl Dump {
     }
 
     /// Adds stacks that are made of who called whom.
-    fn estimate(&self, options: &Options, values: &mut Counts, sink: &mut dyn Sink) -> Result<()> {
+    fn estimate(&self, options: &CollapseOptions, values: &mut Counts, sink: &mut dyn Sink) -> Result<()> {
         let mut graph = Graph::default();
         let mut names = FrameNames::default();
         let mut frames = Vec::new();
@@ -343,21 +344,24 @@ mod tests {
     fn raw_samples_are_stacks() {
         let raw = r#","raw":[1,8,1,2,8,18446744073709551615,4],"raw_lines":[1,3,1,2,2,5,4],"raw_sample_timestamps":[1,2,3,4,5]"#;
         let text = document(raw);
-        assert_eq!(Stackprof.detect(text.as_bytes()), Verdict::Yes);
-        let (out, report) = collapse_bytes(&Stackprof, &text, &Options::default()).unwrap();
+        assert_eq!(Stackprof.detect(text.as_bytes()), Certainty::Yes);
+        let (out, report) = collapse_bytes(&Stackprof, &text, &CollapseOptions::default()).unwrap();
         assert_eq!(out, "Object#main 1\nObject#main;f 4\n");
         assert_eq!((report.facts.rate, report.facts.event.as_deref()), (Some(1000), Some("wall")));
         let time = crate::collapse::ValueSelection::Named(vec![b"time".to_vec()]);
-        let time = Options { values: time, ..Options::default() };
+        let time = CollapseOptions { values: time, ..CollapseOptions::default() };
         assert_eq!(fold(&Stackprof, &text, &time), "Object#main 1000\nObject#main;f 4000\n");
-        let lines = Options { srcline: true, ..Options::default() };
+        let lines = CollapseOptions { srcline: true, ..CollapseOptions::default() };
         let expected = "Object#main (a:.rb:2);f (b.rb:5) 4\nObject#main (a:.rb:3) 1\n";
         assert_eq!(fold(&Stackprof, &text, &lines), expected);
     }
 
     #[test]
     fn without_raw_samples_stacks_are_estimated() {
-        assert_eq!(fold(&Stackprof, document(""), &Options::default()), "Object#main 1\nObject#main;f 4\n");
+        assert_eq!(
+            fold(&Stackprof, document(""), &CollapseOptions::default()),
+            "Object#main 1\nObject#main;f 4\n"
+        );
     }
 
     #[test]
@@ -369,11 +373,12 @@ mod tests {
             ("[-1]", "a whole number"),
         ] {
             let text = document(&format!(",\"raw\":{raw}"));
-            let error = collapse_bytes(&Stackprof, &text, &Options::default()).unwrap_err().to_string();
+            let error =
+                collapse_bytes(&Stackprof, &text, &CollapseOptions::default()).unwrap_err().to_string();
             assert!(error.starts_with("test: ") && error.contains(message), "{error}");
         }
         let (_, report) =
-            collapse_bytes(&Stackprof, document(",\"raw\":[1,8,3]"), &Options::default()).unwrap();
+            collapse_bytes(&Stackprof, document(",\"raw\":[1,8,3]"), &CollapseOptions::default()).unwrap();
         assert_eq!(report.notes, ["stackprof counted 5 samples and kept the stacks of 3"]);
     }
 }

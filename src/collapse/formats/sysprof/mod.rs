@@ -15,7 +15,7 @@ mod symbols;
 
 use self::frames::{Frames, is_capture};
 use self::recording::Recording;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -43,8 +43,8 @@ impl Collapser for Sysprof {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        Verdict::of_magic(is_capture(head))
+    fn detect(&self, head: &[u8]) -> Certainty {
+        Certainty::of_magic(is_capture(head))
     }
 
     fn collapse(

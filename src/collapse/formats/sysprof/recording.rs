@@ -13,7 +13,7 @@ use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::lines;
@@ -113,7 +113,7 @@ struct Held {
 
 impl Recording {
     /// An empty one.
-    pub fn new(header: &Header, options: &Options, sink: &dyn Sink) -> Recording {
+    pub fn new(header: &Header, options: &CollapseOptions, sink: &dyn Sink) -> Recording {
         let contexts = sink.wants().contexts;
         Recording {
             made: header.made.clone(),
@@ -295,7 +295,12 @@ impl Recording {
     ///
     /// # Errors
     /// Those of the sink, and values that are not there.
-    pub fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn finish(
+        mut self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
         self.facts(report);
         self.keep_unreleased()?;
         let columns: Vec<usize> = (0..COLUMNS.len()).filter(|at| !self.tries[*at].is_empty()).collect();
@@ -358,7 +363,12 @@ impl Recording {
     }
 
     /// The frames of each item, leaf first.
-    fn frames(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Vec<Vec<FrameId>> {
+    fn frames(
+        &mut self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Vec<Vec<FrameId>> {
         self.mappings.values_mut().for_each(|mappings| mappings.sort());
         let mut names = FrameNames::default();
         let mut frames = vec![Vec::new(); self.items.all().len()];

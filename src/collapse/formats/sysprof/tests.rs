@@ -1,7 +1,7 @@
 //! Captures put together frame by frame.
 
 use super::*;
-use crate::collapse::Options;
+use crate::collapse::CollapseOptions;
 use crate::collapse::ValueSelection;
 use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -123,15 +123,15 @@ fn capture(is_big: bool) -> Capture {
     capture
 }
 
-fn value(name: &str) -> Options {
-    Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() }
+fn value(name: &str) -> CollapseOptions {
+    CollapseOptions { values: ValueSelection::Named(vec![name.into()]), ..CollapseOptions::default() }
 }
 
 #[test]
 fn samples_have_the_names_of_their_process() {
     for is_big in [false, true] {
         let bytes = capture(is_big).bytes;
-        let (folded, report) = collapse_bytes(&Sysprof, &bytes, &Options::default()).unwrap();
+        let (folded, report) = collapse_bytes(&Sysprof, &bytes, &CollapseOptions::default()).unwrap();
         let expected =
             "orders;[no stack] 1\norders;[unknown];child;do_idle 1\norders;main;jit 1\norders;main;leaf 1\n";
         assert_eq!(folded, expected, "{is_big}");
@@ -152,7 +152,7 @@ fn blocks_that_are_released_are_only_allocated() {
 
 #[test]
 fn threads_and_kernel_are_shown_when_asked_for() {
-    let options = Options { tid: true, kernel: true, ..Options::default() };
+    let options = CollapseOptions { tid: true, kernel: true, ..CollapseOptions::default() };
     let folded = fold(&Sysprof, capture(false).bytes, &options);
     assert!(folded.contains("orders-9/10;[unknown];child;do_idle_[k] 1\n"), "{folded}");
     assert!(folded.contains("orders-7/8;main;leaf 1\n"), "{folded}");
@@ -163,10 +163,11 @@ fn a_capture_without_names_or_end_says_so() {
     let whole = capture(false).bytes;
     let mut capture = Capture::new(false);
     capture.sample(7, 2_000, &[USER, 0x1010]);
-    let (folded, report) = collapse_bytes(&Sysprof, &capture.bytes, &Options::default()).unwrap();
+    let (folded, report) = collapse_bytes(&Sysprof, &capture.bytes, &CollapseOptions::default()).unwrap();
     assert_eq!(folded, "[unnamed];[unknown] 1\n");
     assert!(report.notes.iter().any(|note| note.contains("no names of functions")), "{:?}", report.notes);
-    let (_, report) = collapse_bytes(&Sysprof, &whole[..whole.len() - 9], &Options::default()).unwrap();
+    let (_, report) =
+        collapse_bytes(&Sysprof, &whole[..whole.len() - 9], &CollapseOptions::default()).unwrap();
     let doubts = report.not_understood.doubts;
     assert!(doubts[0].starts_with("the capture is cut off at byte "), "{doubts:?}");
 }
@@ -183,7 +184,7 @@ fn a_process_that_is_named_later_has_that_name_from_the_start() {
 #[test]
 fn damage_is_an_error_with_a_place() {
     let error = |bytes: &[u8]| {
-        let result = collapse_bytes(&Sysprof, bytes, &Options::default());
+        let result = collapse_bytes(&Sysprof, bytes, &CollapseOptions::default());
         result.err().map(|e| e.to_string()).unwrap_or_default()
     };
     let whole = capture(false).bytes;

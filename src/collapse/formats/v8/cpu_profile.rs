@@ -26,7 +26,9 @@ use super::head;
 use crate::collapse::kit::json::{HeadKeys, Json, Kind};
 use crate::collapse::kit::times::duration;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
+};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -50,14 +52,14 @@ impl Collapser for CpuProfile {
         ContextInfo { times: "samples", clock: Some("monotonic"), labels: "" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
+    fn detect(&self, head: &[u8]) -> Certainty {
+        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Certainty::No };
         let nodes = keys.has_all(&["nodes.id", "nodes.callFrame.functionName"]);
         let old = keys.has_all(&["head.functionName", "head.hitCount"]);
         if nodes || old || keys.has_all(&["samples", "timeDeltas", "startTime"]) {
-            Verdict::Yes
+            Certainty::Yes
         } else {
-            Verdict::No
+            Certainty::No
         }
     }
 
@@ -115,12 +117,12 @@ pub(super) fn read(json: &mut Json, tree: &mut Tree, sink: &mut dyn Sink) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::folded::StackTable;
 
-    fn collapsed(text: &str, options: &Options) -> Result<String> {
+    fn collapsed(text: &str, options: &CollapseOptions) -> Result<String> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
-        assert_eq!(CpuProfile.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(CpuProfile.detect(text.as_bytes()), Certainty::Yes);
         let mut table = StackTable::default();
         CpuProfile.collapse(input, &Reading::alone(options), &mut table, &mut Report::default())?;
         let mut out = Vec::new();
@@ -142,14 +144,14 @@ mod tests {
             r#"{{"samples":[3,2,1,9],"timeDeltas":[90,2.5,4,1],"nodes":[{nodes}],"startTime":3,"endTime":105}}"#
         );
         assert_eq!(
-            collapsed(&text, &Options::default()).unwrap(),
+            collapsed(&text, &CollapseOptions::default()).unwrap(),
             "(idle) 4.5\n(root) 1\nf: 4\nf:;(anonymous) 2.5\n"
         );
-        let count = Options { count: true, ..Options::default() };
+        let count = CollapseOptions { count: true, ..CollapseOptions::default() };
         assert_eq!(collapsed(&text, &count).unwrap(), "(idle) 1\n(root) 1\nf: 1\nf:;(anonymous) 1\n");
         let old = format!(r#"{{"nodes":[{nodes}]}}"#);
         assert_eq!(
-            collapsed(&old, &Options::default()).unwrap(),
+            collapsed(&old, &CollapseOptions::default()).unwrap(),
             "(idle) 2\n(root) 2\nf: 2\nf:;(anonymous) 2\n"
         );
     }
@@ -159,7 +161,7 @@ mod tests {
         let nodes = [node(1, "(root)", "2"), node(2, "f", "").replace("[]", "null")].join(",");
         let text =
             format!(r#"{{"samples":[2,2],"timeDeltas":[0,3],"nodes":[{nodes}],"startTime":0,"endTime":5}}"#);
-        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "f 5\n");
+        assert_eq!(collapsed(&text, &CollapseOptions::default()).unwrap(), "f 5\n");
     }
 
     #[test]
@@ -172,9 +174,9 @@ mod tests {
         let head = node("(root)", 0, &node("f", 2, &node("g", 3, "")));
         let times = r#""startTime":1,"endTime":2,"samples":[0,0,0],"timestamps":[1000,2000,3000]"#;
         let text = format!(r#"{{"typeId":"CPU","uid":1,"head":{head},{times}}}"#);
-        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "f 2\nf;g 3\n");
+        assert_eq!(collapsed(&text, &CollapseOptions::default()).unwrap(), "f 2\nf;g 3\n");
         let flat = [super::tests::node(0, "(root)", ""), super::tests::node(0, "f", "")].join(",");
-        let error = collapsed(&format!(r#"{{"nodes":[{flat}]}}"#), &Options::default()).unwrap_err();
+        let error = collapsed(&format!(r#"{{"nodes":[{flat}]}}"#), &CollapseOptions::default()).unwrap_err();
         assert!(error.to_string().contains("node --cpu-prof"), "{error}");
     }
 
@@ -190,19 +192,23 @@ mod tests {
         let times =
             r#""startTime":1.5,"endTime":1.50003,"samples":[3,2,9],"timestamps":[1500010,1500013,1500020]"#;
         let text = format!(r#"{{"typeId":"CPU","uid":1,"head":{head},{times}}}"#);
-        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "(idle) 10\nf 7\nf;g 3\n");
+        assert_eq!(collapsed(&text, &CollapseOptions::default()).unwrap(), "(idle) 10\nf 7\nf;g 3\n");
         // A start in whole seconds says nothing of the time before the first sample.
         let rounded = times.replace(r#""startTime":1.5,"#, r#""startTime":1,"#);
         let text = format!(r#"{{"head":{head},{rounded}}}"#);
         let (out, report) =
-            crate::collapse::tests::collapse_bytes(&CpuProfile, &text, &Options::default()).unwrap();
+            crate::collapse::tests::collapse_bytes(&CpuProfile, &text, &CollapseOptions::default()).unwrap();
         assert_eq!((out.as_str(), report.details), ("(idle) 10\nf 7\nf;g 3\n", Vec::new()));
         // Without samples, the hits of the nodes.
         let text = format!(r#"{{"head":{head},"startTime":1.5,"endTime":1.6}}"#);
-        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "(idle) 2\n(root) 2\nf 2\nf;g 2\n");
+        assert_eq!(
+            collapsed(&text, &CollapseOptions::default()).unwrap(),
+            "(idle) 2\n(root) 2\nf 2\nf;g 2\n"
+        );
         let twice = node(1, "(root)", &node(1, "f", ""));
-        let error =
-            collapsed(&format!(r#"{{"head":{twice}}}"#), &Options::default()).unwrap_err().to_string();
+        let error = collapsed(&format!(r#"{{"head":{twice}}}"#), &CollapseOptions::default())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("nodes of different ids"), "{error}");
     }
 
@@ -214,8 +220,8 @@ mod tests {
             ([node(3, "a", ""), node(3, "b", "")].join(","), "nodes of different ids"),
             (r#"{"id":3}"#.into(), "a node with id and callFrame"),
         ] {
-            let error =
-                collapsed(&format!(r#"{{{rest},"nodes":[{nodes}]}}"#), &Options::default()).unwrap_err();
+            let error = collapsed(&format!(r#"{{{rest},"nodes":[{nodes}]}}"#), &CollapseOptions::default())
+                .unwrap_err();
             assert!(
                 error.to_string().contains(message) && error.to_string().starts_with("test: byte"),
                 "{error}"
@@ -230,7 +236,7 @@ mod tests {
             r#"{{"samples":[2,9,-4,2,2],"timeDeltas":[1,2,3,4],"startTime":0,"endTime":20,"nodes":[{nodes}]}}"#
         );
         for (count, folded, time) in [(false, "f 12\n", " (7 us)"), (true, "f 3\n", " (7 us)")] {
-            let options = Options { count, ..Options::default() };
+            let options = CollapseOptions { count, ..CollapseOptions::default() };
             let (out, report) = crate::collapse::tests::collapse_bytes(&CpuProfile, &text, &options).unwrap();
             assert_eq!(out, folded);
             assert_eq!(

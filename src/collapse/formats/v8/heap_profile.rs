@@ -14,7 +14,7 @@ use crate::collapse::kit::forest::{Forest, Node};
 use crate::collapse::kit::json::{HeadKeys, Json, Nodes};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -36,9 +36,9 @@ impl Collapser for HeapProfile {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
-        if keys.has("head.callFrame") { Verdict::Yes } else { Verdict::No }
+    fn detect(&self, head: &[u8]) -> Certainty {
+        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Certainty::No };
+        if keys.has("head.callFrame") { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -118,7 +118,7 @@ impl Nodes for Tree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::folded::StackTable;
 
     #[test]
@@ -131,11 +131,11 @@ mod tests {
             call(""),
             call("f")
         );
-        assert_eq!(HeapProfile.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(HeapProfile.detect(text.as_bytes()), Certainty::Yes);
         let input = Input::new("test", Box::new(std::io::Cursor::new(text))).unwrap();
         let mut table = StackTable::default();
         HeapProfile
-            .collapse(input, &Reading::alone(&Options::default()), &mut table, &mut Report::default())
+            .collapse(input, &Reading::alone(&CollapseOptions::default()), &mut table, &mut Report::default())
             .unwrap();
         let mut out = Vec::new();
         table.write(&mut out).unwrap();

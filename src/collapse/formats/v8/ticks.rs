@@ -16,7 +16,7 @@ use crate::collapse::kit::names::{ANONYMOUS, FrameNames};
 use crate::collapse::kit::naming::split_srcline;
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, CollapseOptions, Collapser, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind as CodeKind, Place, sanitize_frame};
 use crate::input::Input;
@@ -38,10 +38,10 @@ impl Collapser for Ticks {
         &INFO
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
+    fn detect(&self, head: &[u8]) -> Certainty {
+        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Certainty::No };
         let code = keys.has_all(&["code.name", "code.type"]);
-        if code || keys.has_all(&["ticks.tm", "ticks.s"]) { Verdict::Yes } else { Verdict::No }
+        if code || keys.has_all(&["ticks.tm", "ticks.s"]) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -90,7 +90,7 @@ impl Collapser for Ticks {
 /// Reads the array `code` into frames.
 fn read_codes(
     json: &mut Json,
-    options: &Options,
+    options: &CollapseOptions,
     codes: &mut Vec<FrameId>,
     sink: &mut dyn Sink,
 ) -> Result<()> {
@@ -116,7 +116,7 @@ fn read_codes(
             }
         }
         codes.push(match kind.as_str() {
-            "SHARED_LIB" => names.module(name.as_bytes(), 0, &Options::default(), sink),
+            "SHARED_LIB" => names.module(name.as_bytes(), 0, &CollapseOptions::default(), sink),
             "JS" => names.build_at(&function_place(name.as_bytes(), &tier), sink, |out| {
                 write_function(name.as_bytes(), out);
                 if options.jit && tier != "Builtin" {

@@ -9,7 +9,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::threads::Thread;
-use crate::collapse::{Options, Sink};
+use crate::collapse::{CollapseOptions, Sink};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::{MAX_RECORD, Reader};
@@ -63,7 +63,7 @@ struct NamedThread {
 
 /// All that was read.
 pub struct Elements<'o> {
-    pub options: &'o Options,
+    pub options: &'o CollapseOptions,
     known: HashMap<u64, Known>,
     threads: Vec<NamedThread>,
     paths: Vec<String>,
@@ -74,7 +74,7 @@ pub struct Elements<'o> {
 
 impl<'o> Elements<'o> {
     /// Nothing yet.
-    pub fn new(options: &'o Options) -> Elements<'o> {
+    pub fn new(options: &'o CollapseOptions) -> Elements<'o> {
         Elements {
             options,
             known: HashMap::new(),
@@ -323,7 +323,7 @@ mod tests {
     /// One megabyte of such elements must not become gigabytes of stacks and numbers.
     #[test]
     fn what_is_referred_to_is_kept_once() {
-        let options = Options::default();
+        let options = CollapseOptions::default();
         let mut elements = Elements::new(&options);
         let mut table = StackTable::default();
         let mut finish = |tag: &str, id, parts: Vec<Known>, text: &str| {

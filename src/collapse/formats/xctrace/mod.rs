@@ -26,7 +26,7 @@ use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
-    Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value, Verdict,
+    Certainty, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Value,
 };
 use crate::error::{Error, Position, Result};
 use crate::folded::FrameId;
@@ -56,9 +56,9 @@ impl Collapser for Xctrace {
         ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
+    fn detect(&self, head: &[u8]) -> Certainty {
         let found = memchr::memmem::find(head, b"<trace-query-result").is_some();
-        if found { Verdict::Yes } else { Verdict::No }
+        if found { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(
@@ -244,7 +244,7 @@ const NO_THREAD: Thread<'static> = Thread { name: b"", pid: b"", tid: b"" };
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Options;
+    use crate::collapse::CollapseOptions;
     use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
@@ -265,10 +265,11 @@ mod tests {
     #[test]
     fn rows_refer_to_what_was_written_before() {
         let text = table(ROWS);
-        assert_eq!(Xctrace.detect(text.as_bytes()), Verdict::Yes);
-        assert_eq!(fold(&Xctrace, &text, &Options::default()), "[app];a&b:c 2\n[no stack] 1\n");
+        assert_eq!(Xctrace.detect(text.as_bytes()), Certainty::Yes);
+        assert_eq!(fold(&Xctrace, &text, &CollapseOptions::default()), "[app];a&b:c 2\n[no stack] 1\n");
         let time = ValueSelection::Named(vec![b"time".to_vec()]);
-        let options = Options { values: time, srcline: true, tid: true, ..Options::default() };
+        let options =
+            CollapseOptions { values: time, srcline: true, tid: true, ..CollapseOptions::default() };
         let thread = "Main <x>-42/6699";
         assert_eq!(
             fold(&Xctrace, &text, &options),
@@ -278,8 +279,9 @@ mod tests {
 
     #[test]
     fn references_to_nothing_and_tables_that_are_cut_are_told() {
-        let error =
-            |rows: &str| collapse_bytes(&Xctrace, table(rows), &Options::default()).unwrap_err().to_string();
+        let error = |rows: &str| {
+            collapse_bytes(&Xctrace, table(rows), &CollapseOptions::default()).unwrap_err().to_string()
+        };
         let missing = error("<row><backtrace ref=\"8\"/></row>");
         assert!(missing.contains("the number of an earlier element, found \"8\""), "{missing}");
         assert!(error("<row><backtrace id=\"x\"/></row>").contains("a number"));
@@ -287,7 +289,7 @@ mod tests {
         assert!(error(&"<a>".repeat(1000)).contains("at most 64 elements"));
         let text = table(ROWS);
         let cut = &text[..text.len() - 60];
-        let (_, report) = collapse_bytes(&Xctrace, cut, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&Xctrace, cut, &CollapseOptions::default()).unwrap();
         assert!(report.not_understood.ends_within.is_some());
     }
 
@@ -302,7 +304,7 @@ mod tests {
             )
         };
         let rows: String = (0..1_000).map(again).collect();
-        let out = fold(&Xctrace, table(&(first + &rows)), &Options::default());
+        let out = fold(&Xctrace, table(&(first + &rows)), &CollapseOptions::default());
         assert!(out.ends_with(" 1001\n") && out.lines().count() == 1);
     }
 }

@@ -13,7 +13,7 @@ use crate::collapse::kit::clean_symbol::clean_symbol;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::naming::{kind_of, module_name};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Options, Reading, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Reading, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::profile::header::HeaderReader;
@@ -138,7 +138,7 @@ pub struct Model {
 
 impl Model {
     /// An empty profile, of which labels are kept if they are wanted.
-    pub fn new(options: &Options, wants_labels: bool) -> Model {
+    pub fn new(options: &CollapseOptions, wants_labels: bool) -> Model {
         let shows_threads = options.shows_threads(false);
         Model { shows_threads, wants_labels: wants_labels || shows_threads, ..Model::default() }
     }
@@ -269,7 +269,7 @@ impl Model {
     }
 
     /// Begins the exchange of this profile, and returns the columns that were chosen.
-    fn begin_exchange(&self, exchange: &mut Exchange, options: &Options) -> Result<Vec<usize>> {
+    fn begin_exchange(&self, exchange: &mut Exchange, options: &CollapseOptions) -> Result<Vec<usize>> {
         use crate::collapse::ValueSelection;
         let mut text = |number| Ok::<_, Error>(exchange.text(self.texts.get_or_none(number)?));
         let mut head = exchange::Head {
@@ -419,7 +419,7 @@ impl Model {
 /// Makes the frames of locations.
 struct Namer<'m> {
     model: &'m Model,
-    options: &'m Options,
+    options: &'m CollapseOptions,
     names: FrameNames,
     /// The mappings in the exchange, and the distances of addresses there.
     mappings: Vec<(u32, u64)>,

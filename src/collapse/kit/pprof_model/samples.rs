@@ -8,7 +8,7 @@ use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::number;
@@ -47,7 +47,12 @@ impl Labels {
     }
 
     /// The frame of the thread, if anything is known of it.
-    pub fn frame(&self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> Option<FrameId> {
+    pub fn frame(
+        &self,
+        options: &CollapseOptions,
+        names: &mut FrameNames,
+        sink: &mut dyn Sink,
+    ) -> Option<FrameId> {
         let thread = Thread { name: &self.name, pid: &self.pid, tid: &self.tid };
         let is_known = !(self.name.is_empty() && self.pid.is_empty() && self.tid.is_empty());
         is_known.then(|| names.build(sink, |out| thread.write(options, out)))

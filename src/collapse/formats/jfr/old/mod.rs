@@ -19,7 +19,7 @@ use std::rc::Rc;
 use super::events::{Amount, Event, Events, JavaFrame, Origin};
 use crate::bytes::{ByteOrder, Cursor};
 use crate::collapse::kit::java_frame::dotted;
-use crate::collapse::{Options, Report, Sink};
+use crate::collapse::{CollapseOptions, Report, Sink};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
 use crate::limits::Meter;
@@ -67,7 +67,7 @@ pub fn is_old(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// The system's, and bytes that are no chunk.
-pub fn read(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+pub fn read(input: Input, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let position = Position::file(input.name().clone());
     let meter = input.meter().cloned();
     let bytes = input.read_all()?;
@@ -353,7 +353,7 @@ impl<'b> Chunk<'b> {
     }
 
     /// Adds all events; returns how many are damaged.
-    fn events(&self, events: &mut Events, options: &Options, sink: &mut dyn Sink) -> Result<u64> {
+    fn events(&self, events: &mut Events, options: &CollapseOptions, sink: &mut dyn Sink) -> Result<u64> {
         let (mut at, mut lost) = (HEADER, 0);
         events.note_time(self.time(self.start.1));
         while at < self.end {
@@ -373,7 +373,7 @@ impl<'b> Chunk<'b> {
         &self,
         mut cursor: Cursor,
         events: &mut Events,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
     ) -> Option<Option<Event>> {
         let Some(kind) = self.events.get(&cursor.u32()?) else { return Some(None) };
@@ -426,7 +426,7 @@ impl<'b> Chunk<'b> {
         stack: Option<Value>,
         time: i64,
         event: &mut Event,
-        (events, options, sink): (&mut Events, &Options, &mut dyn Sink),
+        (events, options, sink): (&mut Events, &CollapseOptions, &mut dyn Sink),
     ) {
         let Some(stack) = stack else { return };
         event.truncated = matches!(self.field(&stack, "truncated", time), Some(Value::Number(1..)));

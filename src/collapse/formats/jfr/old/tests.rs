@@ -3,7 +3,7 @@
 use super::Chunk;
 use crate::collapse::formats::jfr::Jfr;
 use crate::collapse::tests::{collapse_bytes, fold};
-use crate::collapse::{Options, ValueSelection};
+use crate::collapse::{CollapseOptions, ValueSelection};
 #[cfg(target_os = "linux")]
 use crate::limits::{Limits, Meter};
 
@@ -112,24 +112,30 @@ fn recording() -> Vec<u8> {
 #[test]
 fn samples_and_waits_have_the_names_of_later_versions() {
     let bytes = recording();
-    assert_eq!(fold(&Jfr, &bytes, &Options::default()), "a.Shop.main;a.Shop.work 2\n");
+    assert_eq!(fold(&Jfr, &bytes, &CollapseOptions::default()), "a.Shop.main;a.Shop.work 2\n");
     let wait = ValueSelection::Named(vec![b"jdk.ThreadPark.duration".to_vec()]);
-    let wait = Options { values: wait, tid: true, srcline: true, ..Options::default() };
+    let wait = CollapseOptions { values: wait, tid: true, srcline: true, ..CollapseOptions::default() };
     assert_eq!(fold(&Jfr, &bytes, &wait), "worker-?/77;a.Shop.main:7;a.Shop.work:12 1500000\n");
     // A recording is chunks one after the other.
-    assert_eq!(fold(&Jfr, [&bytes[..], &bytes].concat(), &Options::default()), "a.Shop.main;a.Shop.work 4\n");
+    assert_eq!(
+        fold(&Jfr, [&bytes[..], &bytes].concat(), &CollapseOptions::default()),
+        "a.Shop.main;a.Shop.work 4\n"
+    );
 }
 
 #[test]
 fn damage_is_said_and_takes_little_time() {
     let bytes = recording();
     for end in 0..bytes.len() {
-        assert!(collapse_bytes(&Jfr, &bytes[..end], &Options::default()).is_err() || end == 0, "{end}");
+        assert!(
+            collapse_bytes(&Jfr, &bytes[..end], &CollapseOptions::default()).is_err() || end == 0,
+            "{end}"
+        );
     }
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x81;
-        let _ = collapse_bytes(&Jfr, damaged, &Options::default());
+        let _ = collapse_bytes(&Jfr, damaged, &CollapseOptions::default());
     }
 }
 
@@ -143,7 +149,7 @@ fn structures_that_take_no_bytes_take_no_time() {
         &checkpoint(0, &[pool(31, &[long(1)])]),
         0,
     );
-    assert!(collapse_bytes(&Jfr, bytes, &Options::default()).is_err());
+    assert!(collapse_bytes(&Jfr, bytes, &CollapseOptions::default()).is_err());
 }
 
 #[test]

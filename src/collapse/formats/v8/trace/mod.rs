@@ -42,7 +42,7 @@ use crate::collapse::kit::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::spans::{Mark, Moment, Span, Spans};
 use crate::collapse::kit::times::date;
-use crate::collapse::{Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested, Verdict};
+use crate::collapse::{Certainty, Collapser, ContextInfo, FormatInfo, Reading, Report, Sink, Tested};
 use crate::error::{Error, Result};
 use crate::folded::Interner;
 use crate::input::Input;
@@ -75,12 +75,12 @@ impl Collapser for Trace {
         }
     }
 
-    fn detect(&self, head: &[u8]) -> Verdict {
-        let Some(keys) = HeadKeys::read(head) else { return Verdict::No };
+    fn detect(&self, head: &[u8]) -> Certainty {
+        let Some(keys) = HeadKeys::read(head) else { return Certainty::No };
         let is_trace = keys.has("traceEvents") || keys.has_all(&["stackFrames", "samples"]);
         let is_trace = is_trace || keys.has_all(&["stackFrames", "samplePeriod"]);
         let is_trace = is_trace || keys.has("cpu-profiler");
-        if is_trace || (keys.array && keys.has("ph")) { Verdict::Yes } else { Verdict::No }
+        if is_trace || (keys.array && keys.has("ph")) { Certainty::Yes } else { Certainty::No }
     }
 
     fn collapse(

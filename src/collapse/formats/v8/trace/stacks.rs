@@ -12,7 +12,7 @@ use crate::collapse::kit::threads::Thread;
 use crate::collapse::kit::times::{duration, lasting, nanoseconds};
 use crate::collapse::kit::trie::{PathId, Trie};
 use crate::collapse::kit::values::Values;
-use crate::collapse::{Context, Options, Report, Sink, Value};
+use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::weight::Weight;
@@ -46,7 +46,12 @@ impl Events {
     ///
     /// # Errors
     /// Those of the sink, and values that are not there.
-    pub fn collapse(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn collapse(
+        &mut self,
+        options: &CollapseOptions,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
         let repeated = self.split_devices();
         let profiles = self.profiles();
         let (mut values, columns) = self.declare(&profiles, options)?;
@@ -123,7 +128,7 @@ impl Events {
     }
 
     /// The values that there are.
-    fn declare(&self, profiles: &[ThreadProfile], options: &Options) -> Result<(Values, Columns)> {
+    fn declare(&self, profiles: &[ThreadProfile], options: &CollapseOptions) -> Result<(Values, Columns)> {
         let mut declared: Vec<Value> = Vec::new();
         let mut declare = |is_there: bool, name: &str, unit: &'static str| {
             declared.extend(is_there.then(|| Value::new(name, unit)));
@@ -152,7 +157,7 @@ impl Events {
         several: bool,
         columns: &Columns,
         values: &mut Values,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -272,7 +277,7 @@ impl Events {
         &self,
         columns: &Columns,
         values: &mut Values,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -298,7 +303,7 @@ impl Events {
         &self,
         key: &ThreadKey,
         several: bool,
-        options: &Options,
+        options: &CollapseOptions,
         sink: &mut dyn Sink,
     ) -> Option<FrameId> {
         let own = self.thread_names.get(key).is_some_and(|name| !name.is_empty());

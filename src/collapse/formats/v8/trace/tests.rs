@@ -1,13 +1,13 @@
 //! Traces as text, and their stacks.
 
 use super::*;
-use crate::collapse::{Options, ValueSelection};
+use crate::collapse::{CollapseOptions, ValueSelection};
 use crate::folded::StackTable;
 
-fn collapsed(events: &str, options: &Options) -> (String, Vec<String>) {
+fn collapsed(events: &str, options: &CollapseOptions) -> (String, Vec<String>) {
     let text = format!("[{events}");
     let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone()))).unwrap();
-    assert_eq!(Trace.detect(text.as_bytes()), Verdict::Yes);
+    assert_eq!(Trace.detect(text.as_bytes()), Certainty::Yes);
     let (mut table, mut report) = (StackTable::default(), Report::default());
     Trace.collapse(input, &Reading::alone(options), &mut table, &mut report).unwrap();
     let mut out = Vec::new();
@@ -35,7 +35,7 @@ fn time_is_that_of_what_was_begun_last() {
         event("B", "never ended", "13", ""),
         event("X", "f", "14", r#","dur":9"#),
     ];
-    let (out, notes) = collapsed(&events.concat(), &Options::default());
+    let (out, notes) = collapsed(&events.concat(), &CollapseOptions::default());
     assert_eq!(out, "a 5.5\na;b: (x.py:3) 2\na;c 2.5\nd;e 1\nnever ended 1\nnever ended;f 9\n");
     assert_eq!(notes.len(), 2, "{notes:?}");
     assert!(notes[0].starts_with("1 events end") && notes[1].starts_with("1 events have no stack"));
@@ -45,7 +45,7 @@ fn time_is_that_of_what_was_begun_last() {
 fn what_nests_badly_loses_no_time_of_what_it_is_in() {
     let events = [event("X", "a", "0", r#","dur":10"#), event("X", "b", "5", r#","dur":10"#)];
     let said = "1 events outlast the event they lie in, as no call does; what is behind its end is left out";
-    let (out, notes) = collapsed(&events.concat(), &Options::default());
+    let (out, notes) = collapsed(&events.concat(), &CollapseOptions::default());
     assert_eq!((&out[..], &notes[..]), ("a 5\na;b 5\n", &[said.to_owned()][..]));
     // So do beginnings and ends, as `go build -debug-trace` has them.
     let events = [
@@ -54,11 +54,14 @@ fn what_nests_badly_loses_no_time_of_what_it_is_in() {
         event("E", "a", "10", ""),
         event("E", "b", "15", ""),
     ];
-    let (out, notes) = collapsed(&events.concat(), &Options::default());
+    let (out, notes) = collapsed(&events.concat(), &CollapseOptions::default());
     assert_eq!((&out[..], &notes[..]), ("a 5\na;b 5\n", &[said.to_owned()][..]));
     // Rounding is no overlap.
     let events = [event("X", "a", "0", r#","dur":10"#), event("X", "b", "5", r#","dur":6"#)];
-    assert_eq!(collapsed(&events.concat(), &Options::default()), ("a 5\na;b 5\n".to_owned(), Vec::new()));
+    assert_eq!(
+        collapsed(&events.concat(), &CollapseOptions::default()),
+        ("a 5\na;b 5\n".to_owned(), Vec::new())
+    );
 }
 
 #[test]
@@ -68,10 +71,10 @@ fn threads_that_are_named_are_frames() {
     };
     let span = |tid: u32| format!(r#"{{"ph":"X","name":"f","pid":1,"tid":{tid},"ts":1,"dur":2}},"#);
     let text = [name(1, "main"), span(1), span(2), name(2, "")].concat();
-    assert_eq!(collapsed(&text, &Options::default()).0, "f 2\nmain;f 2\n");
-    let tid = Options { tid: true, ..Options::default() };
+    assert_eq!(collapsed(&text, &CollapseOptions::default()).0, "f 2\nmain;f 2\n");
+    let tid = CollapseOptions { tid: true, ..CollapseOptions::default() };
     assert_eq!(collapsed(&text, &tid).0, "[unnamed]-1/2;f 2\nmain-1/1;f 2\n");
-    assert_eq!(collapsed(&[name(1, "main"), span(1)].concat(), &Options::default()).0, "f 2\n");
+    assert_eq!(collapsed(&[name(1, "main"), span(1)].concat(), &CollapseOptions::default()).0, "f 2\n");
 }
 
 #[test]
@@ -95,17 +98,17 @@ fn a_profile_in_pieces_is_what_counts() {
         [end, &second, &other, &first, &profile],
         [&second, &profile, end, &first, &other],
     ] {
-        let (folded, notes) = collapsed(&text.concat(), &Options::default());
+        let (folded, notes) = collapsed(&text.concat(), &CollapseOptions::default());
         assert_eq!((folded.as_str(), notes.len()), ("(root) 7\nf 7\nf;g 1\n", 0), "{notes:?}");
     }
     let text = [&profile[..], &first, &second, end, &other];
-    let events = Options {
+    let events = CollapseOptions {
         values: crate::collapse::ValueSelection::Named(vec![b"events".to_vec()]),
-        ..Options::default()
+        ..CollapseOptions::default()
     };
     assert_eq!(collapsed(&text.concat(), &events).0, "other 100\n");
     // The piece with the nodes of the others is lost.
-    let (folded, notes) = collapsed(&[&profile[..], &second, end].concat(), &Options::default());
+    let (folded, notes) = collapsed(&[&profile[..], &second, end].concat(), &CollapseOptions::default());
     assert_eq!(folded, "g 1\n");
     assert_eq!(
         notes,
@@ -117,8 +120,10 @@ fn a_profile_in_pieces_is_what_counts() {
     // Another profile of the same number begins: its nodes are its own.
     let again = event("P", "Profile", "30", r#","id":"0x1""#);
     let third = piece(31, &node(2, "h", ""), "2,2", "1,4");
-    let (folded, notes) =
-        collapsed(&[&profile[..], &first, &second, end, &again, &third].concat(), &Options::default());
+    let (folded, notes) = collapsed(
+        &[&profile[..], &first, &second, end, &again, &third].concat(),
+        &CollapseOptions::default(),
+    );
     assert_eq!((folded.as_str(), notes.len()), ("(root) 7\nf 7\nf;g 1\nh 4\n", 0), "{notes:?}");
 }
 
@@ -140,16 +145,16 @@ fn pytorch() -> String {
     .concat()
 }
 
-fn choose(names: &[&str]) -> Options {
+fn choose(names: &[&str]) -> CollapseOptions {
     let names = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-    Options { values: crate::collapse::ValueSelection::Named(names), ..Options::default() }
+    CollapseOptions { values: crate::collapse::ValueSelection::Named(names), ..CollapseOptions::default() }
 }
 
 #[test]
 fn kernels_are_below_the_stack_that_launched_them() {
     let host = "step (train.py:12) 80\nstep (train.py:12);aten::mm 17\n\
                 step (train.py:12);aten::mm;cudaLaunchKernel 3\n";
-    let (folded, notes) = collapsed(&pytorch(), &Options::default());
+    let (folded, notes) = collapsed(&pytorch(), &CollapseOptions::default());
     assert_eq!((folded.as_str(), notes.len()), (host, 1), "{notes:?}");
     let launched = "step (train.py:12);aten::mm;cudaLaunchKernel;void gemm<4> 12.5\n";
     let (folded, notes) = collapsed(&pytorch(), &choose(&["gpu"]));
@@ -205,7 +210,7 @@ fn work_of_jax_is_in_processes_of_devices() {
     ]
     .concat();
     assert_eq!(
-        collapsed(&text, &Options::default()).0,
+        collapsed(&text, &CollapseOptions::default()).0,
         "step (train.py:7) 48\nstep (train.py:7);cuLaunchKernel 2\n"
     );
     let (folded, notes) = collapsed(&text, &choose(&["gpu"]));
@@ -239,19 +244,21 @@ fn spans_of_compilers_say_what_they_are_about() {
     };
     let sum = event("X", "Total Source", "0", r#","dur":9,"args":{"count":3,"avg ms":3}"#);
     let other = event("X", "Total", "6", r#","dur":1,"cat":"x","args":{"count":3,"detail":"d"}"#);
-    let (out, notes) =
-        collapsed(&[detail("Source", "0"), sum, detail("Source", "4"), other].concat(), &Options::default());
+    let (out, notes) = collapsed(
+        &[detail("Source", "0"), sum, detail("Source", "4"), other].concat(),
+        &CollapseOptions::default(),
+    );
     assert_eq!((out.as_str(), notes.len()), ("Source /usr/include/Source:h 4\nTotal 1\n", 0));
     let check = [
         event("B", "checkSourceFile", "0", r#","cat":"check","args":{"path":"a.ts"}"#),
         event("X", "checkExpression", "1", r#","dur":2,"cat":"check","args":{"pos":3,"path":"a.ts"}"#),
         event("E", "checkSourceFile", "5", r#","cat":"check","args":{"path":"a.ts"}"#),
     ];
-    let (out, _) = collapsed(&check.concat(), &Options::default());
+    let (out, _) = collapsed(&check.concat(), &CollapseOptions::default());
     let include = event("X", "include", "0", r#","dur":3,"args":{"location":"/app/CMakeLists.txt:2"}"#);
-    assert_eq!(collapsed(&include, &Options::default()).0, "include (/app/CMakeLists.txt:2) 3\n");
+    assert_eq!(collapsed(&include, &CollapseOptions::default()).0, "include (/app/CMakeLists.txt:2) 3\n");
     let target = event("X", "build", "0", r#","dur":3,"args":{"location":"https://a/b:c"}"#);
-    assert_eq!(collapsed(&target, &Options::default()).0, "build 3\n");
+    assert_eq!(collapsed(&target, &CollapseOptions::default()).0, "build 3\n");
     assert_eq!(out, "checkSourceFile a.ts 3\ncheckSourceFile a.ts;checkExpression 2\n");
 }
 
@@ -270,13 +277,13 @@ fn asynchronous_spans_nest_by_their_number() {
     .concat();
     let said = "1 events end that have not begun; they are left out".to_owned();
     let expected = ("load 14\nload;parse 3\n".to_owned(), vec![said]);
-    assert_eq!(collapsed(&events, &Options::default()), expected);
+    assert_eq!(collapsed(&events, &CollapseOptions::default()), expected);
     // Spans of threads come first, and say nothing of the others.
     let with = events + &event("X", "a", "3", r#","dur":1"#);
-    assert_eq!(collapsed(&with, &Options::default()), ("a 1\n".to_owned(), Vec::new()));
-    let tasks = Options {
+    assert_eq!(collapsed(&with, &CollapseOptions::default()), ("a 1\n".to_owned(), Vec::new()));
+    let tasks = CollapseOptions {
         values: crate::collapse::ValueSelection::Named(vec![b"async".to_vec()]),
-        ..Options::default()
+        ..CollapseOptions::default()
     };
     assert_eq!(collapsed(&with, &tasks), expected);
 }
@@ -292,7 +299,7 @@ fn a_trace_that_is_cut_says_so() {
     ] {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
-        Trace.collapse(input, &Reading::alone(&Options::default()), &mut table, &mut report).unwrap();
+        Trace.collapse(input, &Reading::alone(&CollapseOptions::default()), &mut table, &mut report).unwrap();
         assert_eq!(table.len(), 1);
         let is_object = text.starts_with('{');
         assert_eq!(report.not_understood.ends_within_record.is_some(), is_cut || is_object, "{text}");
@@ -300,7 +307,7 @@ fn a_trace_that_is_cut_says_so() {
     let input = Input::new("test", Box::new(std::io::Cursor::new(event[..20].to_owned()))).unwrap();
     let (mut table, mut report) = (StackTable::default(), Report::default());
     assert!(
-        Trace.collapse(input, &Reading::alone(&Options::default()), &mut table, &mut report).is_err(),
+        Trace.collapse(input, &Reading::alone(&CollapseOptions::default()), &mut table, &mut report).is_err(),
         "nothing was read"
     );
 }
@@ -319,7 +326,7 @@ fn whole_profiles_of_older_versions_are_what_counts() {
         )
     };
     let text = [event("X", "task", "4", r#","dur":2"#), profile(2, "f"), profile(3, "g")].concat();
-    assert_eq!(collapsed(&text, &Options::default()), ("f 70\ng 70\n".to_owned(), Vec::new()));
+    assert_eq!(collapsed(&text, &CollapseOptions::default()), ("f 70\ng 70\n".to_owned(), Vec::new()));
 }
 
 #[test]
@@ -327,6 +334,9 @@ fn older_kernels_of_pytorch_are_the_work_of_a_gpu() {
     let launch = r#","dur":3,"cat":"Runtime","args":{"correlation":91}"#;
     let kernel = r#","dur":12,"cat":"Kernel","args":{"correlation":91,"stream":7}"#;
     let text = [event("X", "cudaLaunchKernel", "20", launch), event("X", "gemm", "31", kernel)].concat();
-    let gpu = Options { values: ValueSelection::Named(vec![b"gpu".to_vec()]), ..Options::default() };
+    let gpu = CollapseOptions {
+        values: ValueSelection::Named(vec![b"gpu".to_vec()]),
+        ..CollapseOptions::default()
+    };
     assert_eq!(collapsed(&text, &gpu).0, "cudaLaunchKernel;gemm 12\n");
 }
