@@ -27,6 +27,8 @@ pub(super) enum SymbolState {
     Symbol,
     /// Only its module is known, by this number.
     Module(u32),
+    /// Its module is known, and where its function begins, which is its name.
+    Start(u32),
     /// It is in a kernel without symbols, where one frame stands for all.
     Hidden,
 }

@@ -312,7 +312,10 @@ impl<'n> Worker<'n> {
             Source::Nothing => {}
         }
         if resolved.is_empty() && named.known != SymbolState::Hidden {
-            named.known = SymbolState::Module(module.id);
+            named.known = match function_start {
+                Some(_) => SymbolState::Start(module.id),
+                None => SymbolState::Module(module.id),
+            };
             let address = format!("{place:x}");
             let frame = SymbolFrame {
                 address: address.as_bytes(),

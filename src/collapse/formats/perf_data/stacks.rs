@@ -108,7 +108,7 @@ pub(super) struct StackBuilder<'o> {
     /// The callers that the stacks of a group of samples tell of each other.
     pub chains: Chains,
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
-    /// left without a caller, or [`ELSEWHERE`](super::modules::ELSEWHERE).
+    /// left without a caller, or [`ELSEWHERE`].
     pub lost: HashMap<u32, Weight>,
     /// The stacks of allocations that were in use when they were added, root first.
     in_use: Vec<(u64, SingleSample, Box<[FrameId]>)>,

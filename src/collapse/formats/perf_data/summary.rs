@@ -45,7 +45,7 @@ impl Summary {
     /// Counts a frame of a stack; `is_leaf` for the first one.
     pub fn count(&mut self, named: &NamedFrame, is_leaf: bool, weight: Weight) -> Result<()> {
         let module = match named.known {
-            SymbolState::Module(module) => module,
+            SymbolState::Module(module) | SymbolState::Start(module) => module,
             SymbolState::Hidden => KERNEL,
             SymbolState::Symbol => return Ok(()),
         };
