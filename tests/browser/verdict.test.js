@@ -29,7 +29,7 @@ test("the line on top is that of the chosen thread and range", async () => {
 
 test("it is that of what is focused, searched for and zoomed into, and says the branch with its caller", async () => {
   const page = await view(small);
-  assert.equal(await text(page, "answer"), "Hottest selflex 20.0%idle 20.0%call 15.0%totalparse 40.0%frommain ");
+  assert.equal(await text(page, "answer"), "Hottest selflex 20.0%idle 20.0%call 15.0%totalparse 40.0%frommain");
   await clickOn(page, "main;run");
   assert.equal(await text(page, "answer"), "Hottest selfcall 50.0%Read 33.3%gc 16.7%totaleval 66.7%");
   await page.keyboard.press("0");

@@ -324,9 +324,10 @@ fn samples_come_after_a_number_of_events() {
     command.args(["-e", "cpu-clock", "--count", "4000000", "--"]).arg(program).arg("300");
     let Some(output) = recorded(&mut command) else { return };
     let folded = text(&output.stdout);
-    assert!(folded.contains("# period: 4000000 ns"), "{folded}");
     let weights = stacks(&folded);
-    // On a busy machine more may be left between two samples than a period.
+    // On a busy machine more may be left between two samples than a period, and weights have none in common.
+    let has_rest = weights.contains("[not sampled]");
+    assert!(has_rest || folded.contains("# period: 4000000 ns"), "{folded}");
     let weights = weights.lines().filter(|line| !line.contains("[not sampled]"));
     let weights = weights.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok());
     assert!(weights.clone().count() > 0 && weights.clone().all(|weight| weight % 4_000_000 == 0), "{folded}");
