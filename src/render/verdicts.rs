@@ -10,7 +10,7 @@ use crate::facts::{ChangedFunction, Facts, Findings};
 use crate::folded::{Columns, ForkedVisitor, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
 
-/// Hears the walk beside the outputs, and judges what they draw.
+/// Tells the outputs the facts as the settings have them stated, and judges beside them what they draw.
 pub(super) struct Judging<'s, 'v> {
     settings: &'s Settings,
     pub(super) visitor: &'v mut dyn Visitor,
@@ -51,7 +51,7 @@ impl Visitor for Judging<'_, '_> {
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
         self.begin_judging(known.columns);
-        self.visitor.begin(known)
+        self.visitor.begin(&Known { facts: &self.settings.facts(known.facts)?, ..*known })
     }
 
     fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {

@@ -231,10 +231,9 @@ pub fn feed<'a>(
     let apply = move |stack: &[u8], out: &mut Vec<u8>| changes.apply(stack, out);
     let rewrite: Option<&Rewrite> = if settings.rewrite.is_needed() { Some(&apply) } else { None };
     let order = settings.order;
-    let mut stated = Stated { settings, visitor };
-    let visitor: &mut dyn Visitor = if settings.changes_facts() { &mut stated } else { &mut *stated.visitor };
     let input = input.into();
-    let is_plain = input.profile().is_some_and(|profile| profile.columns() == Columns::One);
+    let is_plain =
+        input.profile().is_some_and(|profile| profile.columns() == Columns::One) && !settings.changes_facts();
     let mut judging = Judging::new(settings, visitor);
     let visitor: &mut dyn Visitor = if is_plain { &mut *judging.visitor } else { &mut judging };
     let mut summary = match input {
@@ -299,53 +298,5 @@ impl Visitor for FanOut<'_, '_> {
 
     fn restart(&mut self) -> Result<()> {
         self.0.iter_mut().try_for_each(|writer| writer.restart())
-    }
-}
-
-/// Tells a visitor the facts as the settings have them stated.
-struct Stated<'s, 'v> {
-    settings: &'s Settings,
-    visitor: &'v mut dyn Visitor,
-}
-
-impl Visitor for Stated<'_, '_> {
-    fn follows_stacks(&self) -> bool {
-        self.visitor.follows_stacks()
-    }
-
-    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
-        self.visitor.begin(&Known { facts: &self.settings.facts(known.facts)?, ..*known })
-    }
-
-    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
-        self.visitor.enter(name, depth)
-    }
-
-    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.visitor.stack(stack, weights)
-    }
-
-    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.visitor.exit(frame, so_far)
-    }
-
-    fn least(&self, all: Weights) -> Weight {
-        self.visitor.least(all)
-    }
-
-    fn passed_over(&mut self, frames: u64) {
-        self.visitor.passed_over(frames);
-    }
-
-    fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
-        self.visitor.fork()
-    }
-
-    fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
-        self.visitor.join(fork, offset)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.visitor.restart()
     }
 }
