@@ -1,6 +1,7 @@
 //! Judges a profile of two columns: one recording a side, of which no times are known.
 //!
-//! Where fg-diff has more, several runs or times, it states its verdicts as facts of the profile; see [`Findings`].
+//! Several runs and times of samples tell more: fg-diff, which has them, states its verdicts as facts of the profile, the
+//! [`Findings`].
 
 use super::net::Calls;
 use super::options::ReportOptions;

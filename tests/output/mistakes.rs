@@ -1,4 +1,4 @@
-//! What newcomers do wrong, and the one line that each of them reads: what is wrong, where, and what to do.
+//! Mistakes of newcomers, each with the one line that is printed: what is wrong, where, and what to do.
 //!
 //! A recorder without permission is a test of its own (`tests/record/rights.rs`), as it takes another user.
 
