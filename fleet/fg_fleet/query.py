@@ -16,7 +16,7 @@ from decimal import Context, Decimal
 from pathlib import Path
 from typing import IO
 
-from fg_fleet.store import COLUMNS, NOT_BY_FUNCTION, Store, Trouble, quoted
+from fg_fleet.store import COLUMNS, NOT_BY_FUNCTION, PLACE, Store, Trouble, quoted
 
 # At most this many runs of a side go to fg-diff; more hosts share one.
 RUNS = 64
@@ -56,8 +56,7 @@ class Question:
         self.where = f"({where})" if where else "true"
         if value:
             self.where += f" and value_type = {quoted(value)}"
-        keys = store.sql.execute("select distinct unnest(map_keys(labels)) from recordings").fetchall()
-        self.labels = sorted(row[0] for row in keys)
+        self.labels = store.labels()
         table = "stacks" if {"stack"} & words(self.where) else "recordings"
         period = "regexp_extract(facts, '(?m)^(# period: .*)$', 1)" if table == "recordings" else "''"
         unnamed = f"select * from {self.rows(table)} where {self.where}"
@@ -87,7 +86,7 @@ class Question:
     def expect_labels(self, labels: list[str]) -> None:
         """Refuses labels that no recording has."""
         for label in labels:
-            if label not in self.labels and label not in ("service", "day"):
+            if label not in {*PLACE, *self.labels}:
                 raise Trouble(f"no recording has the label {label}; the labels are {', '.join(self.labels) or 'none'}")
 
     def expect_one_kind(self) -> None:

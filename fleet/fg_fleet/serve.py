@@ -26,7 +26,7 @@ import duckdb
 
 from fg_fleet import query
 from fg_fleet.incoming import Incoming, Refused, sent_to_ingest, sent_to_push, unpacked
-from fg_fleet.store import Store, Trouble, quoted
+from fg_fleet.store import PLACE, Store, Trouble, quoted
 
 # Profiles that were sent are added to the store after so many seconds.
 ADDED_S = 10
@@ -65,7 +65,7 @@ class App:
         headers = {"Content-Type": f"{kind}; charset=utf-8", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
         headers |= {"Content-Length": str(len(body)), "Cache-Control": "no-store"} | more
         start_response(status, list(headers.items()))
-        return [body]
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _expect_token(self, given: str) -> None:
         """The token as a bearer's, or as the password that a browser asks for."""
@@ -107,6 +107,9 @@ class App:
     def _take(self, path: str, environ: dict[str, Any]) -> Answer:
         if not self.incoming:
             raise Refused(405, "this server is read-only")
+        # Agents name no origin; a page of another site that a browser shows does.
+        if environ.get("HTTP_ORIGIN"):
+            raise Refused(403, "profiles are not taken from pages")
         body = environ["wsgi.input"].read()
         body = unpacked(body, environ.get("HTTP_CONTENT_ENCODING", "").lower())
         kind = environ.get("CONTENT_TYPE", "")
@@ -129,7 +132,7 @@ class App:
         """The rows that have the labels asked for: `l.version=2.3`; of several values the one with the most recordings."""
         store = Store(self.root, self.memory)
         store.demand()
-        conditions = conditions_of(asked, "l.", labels_of(store))
+        conditions = conditions_of(asked, "l.", {*PLACE, *store.labels()})
         plain = dict(asked)
         conditions += [
             f"time {sign} to_timestamp({moment(plain[key])})" for key, sign in (("from", ">="), ("until", "<")) if plain.get(key)
@@ -137,10 +140,9 @@ class App:
         where = " and ".join(conditions) or None
         value, unit = plain.get("value"), plain.get("unit")
         if not value or unit is None:
-            source = query.Question(store, where, value).rows("recordings")
-            mine = query.Question(store, where, value).where
+            all_kinds = query.Question(store, where, value)
             found = store.sql.execute(
-                f"select value_type, coalesce(unit, '') from {source} where {mine} and stacks > 0"
+                f"select value_type, coalesce(unit, '') from {all_kinds.rows('recordings')} where {all_kinds.where} and stacks > 0"
                 " group by all order by count(*) desc, 1, 2 limit 1"
             ).fetchone()
             if found:
@@ -203,7 +205,7 @@ class App:
         question = self._question(asked)
         sides = []
         for side in ("before.", "after."):
-            conditions = conditions_of(asked, side, {"service", "day", *question.labels})
+            conditions = conditions_of(asked, side, {*PLACE, *question.labels})
             if not conditions:
                 raise Refused(400, f"{side}LABEL is missing: /diff?before.version=2.3&after.version=2.4")
             sides.append(" and ".join(conditions))
@@ -214,7 +216,7 @@ class App:
 
     def _labels(self, asked: list[tuple[str, str]]) -> Answer:
         everything = query.Question(Store(self.root, self.memory))
-        names = sorted({"service", "day", *everything.labels})
+        names = sorted({*PLACE, *everything.labels})
         return as_json({name: [row[0] for row in values_of(everything, name)] for name in names})
 
     def _label_names(self, asked: list[tuple[str, str]]) -> Answer:
@@ -311,7 +313,7 @@ def tree(question: query.Question) -> Node:
         node = root
         for frame in stack.split(";"):
             node = node.children.setdefault(frame, Node())
-        node.own += int(float(weight)) if "." in weight else int(weight)
+        node.own += int(Decimal(weight))
     return root
 
 
@@ -346,12 +348,6 @@ def top(question: query.Question, limit: int) -> tuple[Any, list[tuple[list[str]
     return query.top_rows(question, kind, [], limit, "self")
 
 
-def labels_of(store: Store) -> set[str]:
-    """The labels that recordings have."""
-    keys = store.sql.execute("select distinct unnest(map_keys(labels)) from recordings").fetchall()
-    return {"service", "day", *(row[0] for row in keys)}
-
-
 def conditions_of(asked: list[tuple[str, str]], prefix: str, known: set[str]) -> list[str]:
     """The parameters `l.version=2.3` as conditions in SQL: labels that are known, and their values as texts."""
     found = [(key[len(prefix) :], value) for key, value in asked if key.startswith(prefix) and value]
@@ -373,7 +369,7 @@ def moment(text: str) -> float:
 
 def values_of(question: query.Question, label: str) -> list[tuple[str]]:
     """The values of a label."""
-    if label not in question.labels and label not in ("service", "day"):
+    if label not in {*PLACE, *question.labels}:
         raise Refused(400, f"no recording has the label {label}")
     source = question.rows("recordings", {label})
     named = query.name(label)

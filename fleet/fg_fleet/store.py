@@ -112,6 +112,11 @@ class Store:
             nothing = ", ".join(f'null::{kind} as "{name}"' for name, kind in columns.items())
             self.sql.execute(f"create view {table} as select {nothing}, null::varchar as run limit 0")
 
+    def labels(self) -> list[str]:
+        """The labels that recordings have."""
+        keys = self.sql.execute("select distinct unnest(map_keys(labels)) from recordings").fetchall()
+        return sorted(row[0] for row in keys)
+
     def demand(self) -> None:
         """Refuses a folder that is no store."""
         if not self.runs:

@@ -104,6 +104,10 @@ class Served(Fleet):
         self.assertEqual((int(found["whole"]), found["unit"]), (whole, "bytes"))
         frames = json.loads(self.ask("/api/flamegraph?l.service=api&value=alloc_space&unit=bytes"))
         self.assertEqual((frames[0]["value"], sum(row["self"] for row in frames)), (whole, whole))
+        # Of a time.
+        self.assertEqual(json.loads(self.ask("/api/top?l.service=api&value=alloc_space&unit=bytes&from=0"))["whole"], str(whole))
+        self.ask("/api/top?l.service=api&value=alloc_space&unit=bytes&from=now-1h", expect=400)
+        self.assertEqual(self.ask("/", REQUEST_METHOD="HEAD"), b"")
         levels = [row["level"] for row in frames]
         self.assertTrue(all(after <= before + 1 for before, after in zip(levels, levels[1:])))
         home = self.ask("/?l.service=job").decode()
@@ -133,6 +137,7 @@ class Served(Fleet):
         self.ask("/ingest?name=a&format=pprof", b"not gzip", expect=400, HTTP_CONTENT_ENCODING="gzip")
         self.ask("/ingest?name=a&format=trie", b"x", expect=415)
         self.ask("/ingest?format=folded", b"x", expect=400)
+        self.ask("/ingest?name=a&format=folded", b"a 1\n", expect=403, HTTP_ORIGIN="https://elsewhere.example")
         for body in (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x0a\x05a", b"\x0b", b"\x0a"):
             self.ask("/push.v1.PusherService/Push", body, expect=400)
         # What is no profile becomes a reject, which is said.
