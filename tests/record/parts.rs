@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::process::{signal, until};
-use super::{Running, endless, fg_record, ready, recorded, share, stacks, text, wait_until_recording};
+use super::{
+    Running, endless, fg_record, reaches_main, ready, recorded, share, stacks, text, wait_until_recording,
+};
 
 /// The weight of a file in samples, of one after each millisecond of processor time.
 fn samples(folded: &str) -> u64 {
     let weights = stacks(folded);
-    let weights =
-        weights.lines().map(|line| line.rsplit_once(' ').expect("a line").1.parse::<u64>().expect("ns"));
+    // A busy machine may leave more than a period without a sample.
+    let weights = weights.lines().filter(|line| !line.contains("[not sampled]"));
+    let weights = weights.map(|line| line.rsplit_once(' ').expect("a line").1.parse::<u64>().expect("ns"));
     weights.sum::<u64>() / 1_000_000
 }
 
@@ -57,9 +60,11 @@ fn every_part_is_a_file_and_nothing_is_lost_between_them() {
     let all: Vec<String> =
         files(&year).iter().map(|path| fs::read_to_string(path).expect("a profile")).collect();
     for folded in &all {
-        assert!(share(folded, "main") > 0.9, "what is known of the process goes on: {folded}");
+        // What is known of the process goes on.
+        reaches_main(folded);
         assert!(folded.contains("# start: ") && folded.contains("# duration: "), "{folded}");
     }
+    assert!(share(&all.concat(), "hot") > 0.5, "{all:?}");
     let sum: u64 = all.iter().map(|folded| samples(folded)).sum();
     let counted =
         said.lines().find_map(|line| line.strip_prefix("fg-record: ")?.split_once(" samples of cpu-clock"));
@@ -74,7 +79,7 @@ fn files_of_old_parts_are_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = fg_record();
     command.args(["--every", "0.1", "--keep-files", "2", "-p", &target.0.id().to_string(), "-o"]);
-    let mut recorder = command.arg(folder.path().join("%S.folded")).spawn().expect("it starts");
+    let mut recorder = command.arg(folder.path().join("%Y%m%dT%H%M%S.folded")).spawn().expect("it starts");
     let mut seen = BTreeSet::new();
     until("five files were there", || {
         seen.extend(files(folder.path()));
@@ -94,7 +99,7 @@ fn the_last_of_a_recording_is_written_on_request_and_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("last.folded");
     let mut command = fg_record();
-    command.args(["--last", "1s", "-p", &target.0.id().to_string(), "-o"]).arg(&out);
+    command.args(["--last", "10s", "-p", &target.0.id().to_string(), "-o"]).arg(&out);
     let mut recorder = Running(command.spawn().expect("it starts"));
     wait_until_recording(&recorder.0);
     // The handler is there before the events are.
@@ -109,7 +114,8 @@ fn the_last_of_a_recording_is_written_on_request_and_at_the_end() {
             assert!(recorder.0.wait().expect("it ends").success());
         }
         let folded = fs::read_to_string(&out).expect("a profile");
-        assert!(share(&folded, "main") > 0.9, "{folded}");
+        assert!(share(&folded, "hot") + share(&folded, "warm") > 0.0, "{folded}");
+        reaches_main(&folded);
         fs::remove_file(&out).expect("it is there");
     }
 }
@@ -151,12 +157,15 @@ fn the_last_of_a_recording_is_written_when_a_condition_is_met() {
         seen.extend(files(&folder.path().join("busy")));
         seen.len() >= 2
     });
-    let left = files(&folder.path().join("busy"));
-    assert_eq!(left.len(), 1, "older files are removed: {left:?}");
-    let folded = fs::read_to_string(left.first().expect("a file")).expect("a profile");
-    // On a busy machine it computes little, and what is left between two samples is much of that.
-    let sampled: Vec<&str> = folded.lines().filter(|line| !line.contains("[not sampled]")).collect();
-    assert!(share(&sampled.join("\n"), "busy") > 0.9, "{folded}");
+    // The next one may come at any time.
+    let mut folded = String::new();
+    until("older files are removed", || {
+        let left = files(&folder.path().join("busy"));
+        let read = left.first().and_then(|file| fs::read_to_string(file).ok()).filter(|_| left.len() == 1);
+        folded = read.unwrap_or_default();
+        !folded.is_empty()
+    });
+    assert!(share(&folded, "busy") > 0.5, "{folded}");
     assert!(!folder.path().join("never").exists(), "no condition was met");
     for mut recorder in [busy, never] {
         signal("TERM", recorder.0.id());
@@ -240,7 +249,8 @@ fn parts_go_into_a_store_and_those_that_could_not_come_later() {
     let folded = command.args(["-q", "-r"]).arg(store.join("stacks")).output().expect("it starts");
     let folded = text(&folded.stdout);
     assert!(folded.contains("left;behind 1000000\n"), "{folded}");
-    assert!(share(&folded, "main") > 0.9, "{folded}");
+    assert!(share(&folded, "hot") + share(&folded, "warm") > 0.5, "{folded}");
+    reaches_main(&folded);
     let mut command = fg_record();
     let refused = command.args(["--every", "60s", "-p", &target.0.id().to_string(), "--store", "/dev/null"]);
     let refused = refused.output().expect("it starts");
