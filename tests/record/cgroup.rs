@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
-use super::{endless, fg_record, ready, recorded, stacks, text};
+use super::{endless, fg_record, in_time, ready, recorded, stacks, text};
 use crate::skip::skip;
 
 /// A control group of its own, which goes with its test; `None`, said, without the right to make one.
@@ -43,9 +44,13 @@ fn a_control_group_is_recorded_without_the_rest_of_the_machine() {
     }
     let name = Path::new("/").join(group.0.file_name().expect("a name"));
     for path in [&group.0, &name] {
-        let mut command = fg_record();
-        command.args(["-a", "-d", "0.7", "--call-graph", "fp", "--per-process", "--cgroup"]).arg(path);
-        let Some(output) = recorded(&mut command) else { return };
+        let record = |seconds: &str| {
+            let mut command = fg_record();
+            command.args(["-a", "-d", seconds, "--call-graph", "fp", "--per-process", "--cgroup"]);
+            recorded(command.arg(path))
+        };
+        let has_samples = |output: &Output| output.status.success() && text(&output.stdout).contains("busy-");
+        let Some(output) = in_time(record, has_samples) else { return };
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let folded = stacks(&text(&output.stdout));
         let of = |pid: u32| folded.contains(&format!("busy-{pid};"));

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::process::{self, until};
 use super::skip::skip;
-use super::{Running, fg_record, ready, recorded, share, stacks, text};
+use super::{Running, fg_record, in_time, ready, recorded, share, stacks, text};
 
 /// The weights below each root frame.
 fn by_root(folded: &str) -> BTreeMap<String, u64> {
@@ -165,13 +165,15 @@ fn a_thread_is_recorded_without_the_others() {
     let tasks = fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task")).expect("it runs");
     let threads = tasks.map(|task| task.unwrap().file_name().to_string_lossy().parse::<u32>().unwrap());
     let other = threads.into_iter().find(|tid| *tid != pid).expect("it has two threads");
-    let record = |tid: u32| recorded(fg_record().args(["--tid", &tid.to_string(), "-d", "0.3"]));
-    let Some(output) = record(other) else { return };
+    let record =
+        |tid: u32, seconds: &str| recorded(fg_record().args(["--tid", &tid.to_string(), "-d", seconds]));
+    let has_samples = |output: &Output| output.status.success();
+    let Some(output) = in_time(|seconds| record(other, seconds), has_samples) else { return };
     let folded = text(&output.stdout);
     assert!(share(&folded, "in_thread") > 0.9, "{folded}");
     assert!(folded.contains(&format!("recorded threads: {other}")), "{folded}");
     // The first one waits for it.
-    let output = record(pid).expect("it was possible before");
+    let output = record(pid, "0.3").expect("it was possible before");
     assert!(text(&output.stderr).contains("no samples in "), "{output:?}");
     let output = fg_record().args(["--tid", "4194304", "-d", "0.1"]).output().expect("it starts");
     assert!(text(&output.stderr).contains("there is no thread 4194304"), "{output:?}");

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use fg_tools::{Facts, Profile};
 
 use super::installed::works;
-use super::{Running, endless, fg_record, ready, recorded, text};
+use super::{Running, endless, fg_record, in_time, ready, recorded, text};
 
 fn facts_of(folded: &[u8]) -> Facts {
     Profile::from_bytes(folded).expect("folded text").facts().clone()
@@ -20,7 +20,7 @@ fn seconds(time: SystemTime) -> f64 {
 #[test]
 fn the_header_has_the_facts_and_no_environment() {
     let Some(program) = ready() else { return };
-    let before = SystemTime::now();
+    let (before, began) = (SystemTime::now(), Instant::now());
     let mut command = fg_record();
     command.env("FG_TEST_SECRET", "s3cr3t").args(["-e", "cpu-clock", "-F", "499", "--"]);
     let Some(output) = recorded(command.arg(program).args(["300", "-"])) else { return };
@@ -37,12 +37,12 @@ fn the_header_has_the_facts_and_no_environment() {
     let start = facts.start.expect("a date");
     assert!(seconds(start) > seconds(before) - 0.01 && start < SystemTime::now(), "{folded}");
     let duration = facts.duration.expect("a duration").as_secs_f64();
-    assert!(duration > 0.05 && duration < seconds(SystemTime::now()) - seconds(before), "{folded}");
-    // The samples are the processor time, within a few of them.
+    assert!(duration > 0.05 && duration < began.elapsed().as_secs_f64(), "{folded}");
+    // It runs on one processor at a time, and a busy machine may lose samples.
     let cpu_time = facts.cpu_time.expect("the command's").as_secs_f64();
-    let samples = facts.samples.expect("a number");
-    let sampled = samples as f64 / 499.0;
-    assert!((sampled - cpu_time).abs() < cpu_time * 0.1 + 0.02, "{sampled} s of {cpu_time} s\n{folded}");
+    assert!(cpu_time > 0.0 && cpu_time < duration + 0.02, "{cpu_time} s of {duration} s\n{folded}");
+    let sampled = facts.samples.expect("a number") as f64 / 499.0;
+    assert!(sampled > 0.0 && sampled < duration * 1.1 + 0.02, "{sampled} s of {duration} s\n{folded}");
     assert!(!folded.contains("s3cr3t") && !folded.contains("FG_TEST_SECRET"), "{folded}");
     // Nothing that other programs would take for a stack.
     for line in folded.lines().filter(|line| line.starts_with("# ")) {
@@ -110,12 +110,14 @@ fn a_running_process_has_its_command() {
     let Some(program) = ready() else { return };
     let running: Running = endless(program);
     let pid = running.0.id().to_string();
-    let Some(output) = recorded(fg_record().args(["-p", &pid, "-d", "0.3"])) else { return };
+    let record = |seconds: &str| recorded(fg_record().args(["-p", &pid, "-d", seconds]));
+    let began = Instant::now();
+    let Some(output) = in_time(record, |output| output.status.success()) else { return };
     let facts = facts_of(&output.stdout);
     assert_eq!(facts.command, Some(format!("{} 1000000", program.display())), "{output:?}");
     assert!(facts.cpu_time.expect("it was counted").as_millis() > 0, "{output:?}");
     let duration = facts.duration.expect("a duration").as_secs_f64();
-    assert!((0.3..60.0).contains(&duration), "{duration}");
+    assert!((0.7..began.elapsed().as_secs_f64()).contains(&duration), "{duration}");
 }
 
 #[test]
@@ -138,7 +140,8 @@ fn the_raw_recording_has_the_facts() {
     // The first sample follows soon.
     let times = feature(&bytes, 21).expect("SAMPLE_TIME");
     let first = u64::from_ne_bytes(times[..8].try_into().expect("8 bytes")) as f64 / 1e9;
-    assert!((-0.01..60.0).contains(&(first - monotonic)), "{first} {monotonic}");
+    let elapsed = seconds(SystemTime::now()) - before;
+    assert!((-0.01..elapsed + 0.01).contains(&(first - monotonic)), "{first} {monotonic}");
     assert!(feature(&bytes, 23).is_some_and(|resolution| resolution.len() == 8), "CLOCKID");
     let contains = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     let command_line = feature(&bytes, 11).expect("CMDLINE");

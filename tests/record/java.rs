@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use super::{Running, fg_record, recorded, skip, stacks, text};
+use super::{Running, fg_record, in_time, recorded, skip, stacks, text};
 
 /// A recursion of 31 calls, compiled before it says "ready", and then for ever.
 const SOURCE: &str = "
@@ -45,7 +45,8 @@ fn callers_of_compiled_methods_are_found_without_frame_pointers() {
     if !named.status.success() || fs::metadata(&map).is_err() {
         return skip(format!("this Java does not name its methods: {named:?}"));
     }
-    let output = recorded(fg_record().args(["-d", "1", "-p", &pid]));
+    let record = |seconds: &str| recorded(fg_record().args(["-d", seconds, "-p", &pid]));
+    let output = in_time(record, |output| text(&output.stdout).contains("Deep.work"));
     let _ = fs::remove_file(&map);
     let Some(output) = output else { return };
     let folded = text(&output.stdout);
@@ -119,7 +120,7 @@ fn methods_are_named_unasked() {
     // The last part comes when the program has ended.
     let every = folder.path().join("part-%S.folded");
     let mut command = fg_record();
-    command.args(["--every", "60s", "-o"]).arg(every).args(["--", "java"]).arg(&source);
+    command.args(["--every", "1h", "-o"]).arg(every).args(["--", "java"]).arg(&source);
     let output = recorded(&mut command).expect("as before");
     let pid = text(&output.stdout).split(' ').next().unwrap_or_default().to_owned();
     assert!(pid.parse::<u32>().is_ok(), "{output:?}");

@@ -1,10 +1,10 @@
 //! `-p NAME`: the process is found, or those that match are listed; and the program without `--`.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use super::process::until;
-use super::{Running, copied, fg_record, ready, recorded, share, stacks, text, works};
+use super::{Running, copied, fg_record, in_time, ready, recorded, share, stacks, text, works};
 
 /// A copy of the busy program under a name that no other process has.
 fn busy_as(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
@@ -37,7 +37,8 @@ fn a_thread_s_number_finds_its_process() {
     let thread = thread.expect("it was seen").to_string();
     let both = format!("{thread},{pid}");
     for wanted in [&thread, &both] {
-        let Some(output) = recorded(fg_record().args(["-p", wanted, "-d", "0.3"])) else { return };
+        let record = |seconds: &str| recorded(fg_record().args(["-p", wanted, "-d", seconds]));
+        let Some(output) = in_time(record, |output| output.status.success()) else { return };
         let folded = text(&output.stdout);
         assert!(share(&folded, "in_thread") > 0.9, "{folded}");
         assert!(folded.contains(&format!("recorded processes: {pid}")), "{folded}");
@@ -55,11 +56,16 @@ fn a_process_is_found_by_its_name() {
     let first = start(&program);
     let record =
         |words: &[&str]| fg_record().args(["-d", "0.3", "-p"]).args(words).output().expect("it starts");
-    let output = record(&[&name]);
+    let named = |name: &str| {
+        let record = |seconds: &str| fg_record().args(["-d", seconds, "-p", name]).output().ok();
+        let is_over = |output: &Output| !text(&output.stderr).contains("no samples in");
+        in_time(record, is_over).expect("it starts")
+    };
+    let output = named(&name);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(text(&output.stdout).contains(&format!("{name};")), "{output:?}");
     // A part of the name is enough where it is one process's, which is then said.
-    let output = record(&[&name[..name.len() - 1]]);
+    let output = named(&name[..name.len() - 1]);
     let said = text(&output.stderr);
     match output.status.code() {
         Some(0) => assert!(said.contains(&format!("fg-record: recording {}", first.0.id())), "{said}"),

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::process::{self, until};
 use super::skip::skip;
-use super::{Running, copied, endless, ready, set_mode, share, text, wait_until_recording};
+use super::{Running, copied, endless, in_time, ready, set_mode, share, text, wait_until_recording};
 
 /// An ordinary user that only this process uses: locked memory is counted by user.
 fn nobody() -> u32 {
@@ -245,7 +245,8 @@ fn perf_event_paranoid_decides_what_an_ordinary_user_records() {
     assert!(said.contains("`sudo sysctl kernel.perf_event_paranoid=0`"), "{said}");
     assert!(paranoid.set("0"));
     let running = endless(program);
-    let output = nobody.fg_record().args(["-a", "-d", "0.5"]).output().expect("it starts");
+    let record = |seconds: &str| nobody.fg_record().args(["-a", "-d", seconds]).output().ok();
+    let output = in_time(record, |output| share(&text(&output.stdout), "busy") > 0.0).expect("it starts");
     assert!(share(&text(&output.stdout), "busy") > 0.0, "{output:?}");
     drop(running);
     assert!(paranoid.set("3"));
@@ -345,10 +346,11 @@ fn files_are_found_below_the_root_of_the_process() {
     };
     let child = Running(child);
     until("the program computes", || process::computes(child.0.id()));
-    let mut command = super::fg_record();
-    command.args(["-p", &child.0.id().to_string(), "-d", "1"]);
-    let Some(output) = super::recorded(&mut command) else { return };
-    assert!(share(&text(&output.stdout), "main") > 0.9, "{output:?}");
+    let pid = child.0.id().to_string();
+    let record = |seconds: &str| super::recorded(super::fg_record().args(["-p", &pid, "-d", seconds]));
+    let Some(output) = in_time(record, |output| output.status.success()) else { return };
+    assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+    super::reaches_main(&text(&output.stdout));
 }
 
 #[test]
