@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Running, fg_record, ready, recorded, share, text, wait_until_recording};
+use super::process::{family, lives, signal, until};
+use super::{Running, fg_record, in_time, ready, recorded, share, text, wait_until_recording};
 
 fn fold(path: &Path) -> String {
     let folded = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg("-q").arg(path).output();
@@ -68,9 +69,11 @@ fn a_killed_recorder_leaves_what_it_recorded() {
         if is_raw {
             command.args(["--raw", "-o"]).arg(&raw);
         }
-        command.arg("--").arg(program).arg("3000").stdout(Stdio::null()).stderr(Stdio::piped());
+        command.arg("--").arg(program).arg("1000000").stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Running(command.spawn().expect("it starts"));
         wait_until_recording(&child.0);
+        // It goes on without its recorder.
+        let program = family(child.0.id()).into_iter().nth(1).expect("it computes");
         let names = fs::read_dir(folder.path()).expect("a folder").count();
         assert_eq!(names, usize::from(is_raw), "files while it records");
         // The program has its standard error, too, and goes on.
@@ -78,13 +81,15 @@ fn a_killed_recorder_leaves_what_it_recorded() {
         let words = if is_raw { "recording into" } else { "--raw keeps the recording" };
         let said = lines.find_map(|line| line.ok().filter(|line| line.contains(words)));
         let said = said.expect("it says where the recording is, or that there is none");
+        let path = said.strip_prefix("fg-record: recording into ").map(Path::new);
+        assert_eq!(path.is_some(), is_raw, "{said}");
+        // A busy machine may not have let it write any sample yet.
+        let mut is_written = || path.is_none_or(|path| fold(path).contains(";hot "));
+        until("it has written samples", &mut is_written);
         child.0.kill().expect("it is killed");
         child.0.wait().expect("it ends");
-        if is_raw {
-            let path = said.strip_prefix("fg-record: recording into ");
-            let path = Path::new(path.expect("it says where"));
-            assert!(share(&fold(path), "hot") > 0.5, "{said}");
-        }
+        signal("KILL", program);
+        assert!(is_written(), "{said}");
     }
 }
 
@@ -147,15 +152,12 @@ fn the_end_of_the_time_ends_the_whole_tree() {
     let folder = tempfile::tempdir().expect("a folder");
     let pid = folder.path().join("pid");
     let script = format!("{} 1000000 & echo $! >{}; wait; true", program.display(), pid.display());
-    if recorded(fg_record().args(["-d", "1", "--", "sh", "-c", &script])).is_none() {
+    let record = |seconds: &str| recorded(fg_record().args(["-d", seconds, "--", "sh", "-c", &script]));
+    let number = || fs::read_to_string(&pid).ok()?.trim().parse::<u32>().ok();
+    if in_time(record, |_| number().is_some()).is_none() {
         return;
     }
-    let pid = fs::read_to_string(pid).expect("its number");
+    let pid = number().expect("its number");
     // Its end may take a moment after that of the shell.
-    let is_gone = (0..600).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        stat.is_empty() || stat.contains(") Z ")
-    });
-    assert!(is_gone, "it runs on");
+    until("it ends", || !lives(pid));
 }
