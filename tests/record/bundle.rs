@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use super::installed::works;
-use super::{fg_record, recorded, share, stacks, text};
+use super::{fg_record, recorded, share, share_within, stacks, text};
 
 /// A program with a function in a library.
 const USER: &str = r#"
@@ -62,7 +62,7 @@ fn a_bundle_names_what_is_gone() {
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let folded = text(&output.stdout);
         assert!(stacks(&folded).contains(";main;in_library;in_depth;inlined_[i]"), "{build_id}: {output:?}");
-        assert!(share(&folded, "inlined_[i]") > 0.9, "{build_id}: {folded}");
+        assert!(share_within(&folded, Some("in_depth"), "inlined_[i]") > 0.9, "{build_id}: {folded}");
         assert_eq!(text(&output.stderr), "", "{build_id}");
         // The programs are in the bundle, and nowhere else.
         let elsewhere = collapsed(&archive, &["--symfs", "/nowhere"]);
@@ -91,7 +91,7 @@ fn a_bundle_is_laid_out_for_perf_and_symfs() {
     assert!(tar.expect("tar starts").success());
     let data = unpacked.join("perf.data");
     let output = collapsed(&data, &["--symfs", &unpacked.to_string_lossy()]);
-    assert!(share(&text(&output.stdout), "in_depth") > 0.9, "{output:?}");
+    assert!(share(&text(&output.stdout), "in_depth") > 0.5, "{output:?}");
     if !works("perf record") {
         return;
     }
@@ -240,6 +240,6 @@ fn a_recording_of_perf_is_bundled() {
         fs::remove_file(folder.path().join(name)).expect("it is removed");
     }
     let after = collapsed(&archive, &[]);
-    assert!(share(&text(&after.stdout), "in_depth") > 0.9, "{after:?}");
+    assert!(share(&text(&after.stdout), "in_depth") > 0.5, "{after:?}");
     assert_eq!(text(&after.stdout), text(&before.stdout));
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use super::installed::works;
 use super::process::until;
-use super::{fg_record, recorded, set_mode, share, text};
+use super::{fg_record, recorded, set_mode, share, share_within, text};
 
 const PROGRAM: &str = r#"
 static volatile unsigned long x;
@@ -94,8 +94,8 @@ fn functions_are_named_by_a_server_and_from_the_cache() {
     assert_eq!(share(&text(&without.stdout), "hidden"), 0.0, "nobody is asked unasked");
     assert!(asked.lock().expect("nobody panics").is_empty());
     let output = stripped.collapsed(Some(&server), None);
-    assert!(share(&text(&output.stdout), "hidden") > 0.9, "{output:?}");
-    assert!(share(&text(&output.stdout), "main") > 0.9, "{output:?}");
+    assert!(share(&text(&output.stdout), "hidden") > 0.5, "{output:?}");
+    assert!(share_within(&text(&output.stdout), Some("hidden"), "main") > 0.9, "{output:?}");
     let wanted = format!("/buildid/{}/debuginfo", stripped.build_id);
     let times = || asked.lock().expect("nobody panics").iter().filter(|path| **path == wanted).count();
     assert_eq!(times(), 1);
@@ -107,7 +107,7 @@ fn functions_are_named_by_a_server_and_from_the_cache() {
         .arg(format!("--debuginfod={server}"))
         .env("DEBUGINFOD_CACHE_PATH", stripped.folder.path().join("cache"));
     let Some(output) = recorded(command.arg("--").arg(stripped.folder.path().join("app"))) else { return };
-    assert!(share(&text(&output.stdout), "hidden") > 0.9, "{output:?}");
+    assert!(share(&text(&output.stdout), "hidden") > 0.5, "{output:?}");
 }
 
 /// Issue 41: all functions without a symbol were one, `[app]`.
@@ -124,7 +124,8 @@ fn functions_without_names_are_told_apart_by_their_start() {
     };
     let output = stripped.collapsed(None, None);
     let folded = text(&output.stdout);
-    assert!(share(&folded, &of("hidden")) > 0.9 && share(&folded, &of("main")) > 0.9, "{folded}");
+    assert!(share(&folded, &of("hidden")) > 0.5, "{folded}");
+    assert!(share_within(&folded, Some(&of("hidden")), &of("main")) > 0.9, "{folded}");
     assert_eq!(share(&folded, "[app]"), 0.0, "{folded}");
     assert!(text(&output.stderr).contains("which is stripped"), "{output:?}");
 }
@@ -164,7 +165,7 @@ fn the_client_is_asked_by_build_id_and_may_be_missing() {
     // A process that was just forked may still have the script open for writing.
     until("the script runs", || Command::new(&client).output().is_ok());
     let output = stripped.collapsed(Some("http://one http://two"), Some(&bin));
-    assert!(share(&text(&output.stdout), "hidden") > 0.9, "{output:?}");
+    assert!(share(&text(&output.stdout), "hidden") > 0.5, "{output:?}");
     let log = fs::read_to_string(log).expect("it was asked");
     let line = format!("debuginfo {} http://one http://two 30", stripped.build_id);
     assert_eq!(log.lines().filter(|asked| **asked == line).count(), 1, "{log}");

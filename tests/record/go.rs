@@ -54,7 +54,8 @@ fn stripped_go_programs_have_the_caller_of_a_leaf() {
     let folded = stacks(&text(&output.stdout));
     let whole = |caller: &str| folded.contains(&format!(";main.main;main.{caller};main.leaf"));
     assert!(whole("small") && whole("large"), "{output:?}");
-    let of_leaf = folded.lines().filter(|line| line.contains("main.leaf"));
+    // The runtime interrupts what computes for long by a signal, whose handler has a stack of its own.
+    let of_leaf = folded.lines().filter(|line| line.contains("main.leaf") && !line.contains(";runtime.sig"));
     let cut: Vec<&str> = of_leaf.filter(|line| !line.contains(";runtime.main;main.main;main.")).collect();
     assert!(cut.is_empty(), "without its caller: {cut:?}");
 }

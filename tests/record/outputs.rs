@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{fg_record, ready, recorded, share, skip, stacks, text};
+use super::{fg_record, reaches_main, ready, recorded, share, skip, stacks, text};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
@@ -65,7 +65,8 @@ fn a_recording_may_be_compressed() {
     let mut collapse = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
     let folded = text(&collapse.arg("--strict").arg(&path).output().expect("fg-collapse starts").stdout);
     assert!(folded.contains(&format!("# samples: {samples} samples\n")), "{said}\n{folded}");
-    assert!(share(&folded, "main") > 0.97, "{folded}");
+    assert!(share(&folded, "hot") > 0.5, "{folded}");
+    reaches_main(&folded);
     let options = Command::new("perf").args(["version", "--build-options"]).output();
     let has_zstd = |line: &str| line.contains("zstd: [ on");
     if !options.is_ok_and(|it| text(&it.stdout).lines().any(has_zstd)) {
@@ -123,7 +124,7 @@ fn the_picture_s_options_are_taken() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let chart = read("chart.svg");
     let blocks = chart.matches("<title>hot (").count();
-    assert!(blocks > 3, "hot and warm take turns, {blocks} times seen");
+    assert!(blocks > 1, "hot and warm take turns, {blocks} times seen");
 }
 
 #[test]

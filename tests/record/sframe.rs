@@ -86,11 +86,14 @@ fn stacks_are_whole_while_recording() {
     let (mut all, mut whole) = (0, 0);
     for line in folded.lines().filter(|line| !line.starts_with('#')) {
         let (stack, weight) = line.rsplit_once(' ').expect("a weight");
+        // The loader and the beginning of the program have no `main`.
+        if !stack.contains("spin") {
+            continue;
+        }
         let weight: u64 = weight.parse().expect("a number");
         all += weight;
         whole += if stack.contains(";main;") { weight } else { 0 };
     }
-    // The loader and the beginning of the program have no `main`.
-    assert!(whole * 100 >= all * 97, "{whole} of {all}: {folded}");
+    assert!(all > 0 && whole * 10 >= all * 9, "{whole} of {all}: {folded}");
     assert!(folded.contains(";main;deep;deep;deep;"), "{folded}");
 }
