@@ -186,7 +186,7 @@ fn reaches_main(folded: &str) {
 }
 
 /// Repeats a recording that ends after some seconds, of ever more seconds, until what it gives is as it should be: on a
-/// busy machine the recorded processes may not run at all for a second.
+/// busy machine the recorded processes may not run at all for a second. What is wrong each time is for its caller to say.
 fn in_time(
     mut record: impl FnMut(&str) -> Option<Output>,
     is_right: impl Fn(&Output) -> bool,
