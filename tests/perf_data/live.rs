@@ -13,7 +13,8 @@ use super::installed::works;
 /// with perf 6.1: functions that perf takes for the next one, when a call that does not return
 /// ends them; the callers of `clone3` in a thread just made, which libunwind does not find; names
 /// of indirect functions' PLT stubs. Usually it is above 99; on a busy machine more samples are of threads
-/// just made (97.75 was seen), and a stack that is wrong by rule costs more than a tenth.
+/// just made (97.75 was seen), and a stack that is wrong by rule costs more than a tenth. The programs compute for
+/// as long, however busy the machine is, and are recorded again where perf has lost what it did not read in time.
 const SAME: f64 = 95.0;
 
 const C: &str = r#"
@@ -35,14 +36,14 @@ __attribute__((noinline)) unsigned long work(int n) {
 }
 int main(void) {
   unsigned long x = 0;
-  for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;) x ^= work(2000);
+  for (clock_t end = clock() + CLOCKS_PER_SEC * 7 / 10; clock() < end;) x ^= work(2000);
   return x == 1;
 }
 "#;
 
 const CPP: &str = r#"
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <string>
@@ -61,12 +62,13 @@ long sorted(long x) { std::vector<long> v; for (int i = 0; i < 5000; i++) v.push
 long counted(long x) { std::map<std::string, int> m; for (int i = 0; i < 2000; i++) m["k" + std::to_string((x + i * 7919) % 500)]++; return m.size(); }
 }
 int main() {
-  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(900);
+  // The processor time of both threads.
+  std::clock_t end = std::clock() + CLOCKS_PER_SEC * 8 / 10;
   long total = 0;
   auto run = [&] {
     shop::Deep d; const shop::Shape& s = d; shop::Pool<shop::Item> p; long x = 1;
     for (int i = 0; i < 1000; i++) p.all.push_back({std::to_string(i), i});
-    while (std::chrono::steady_clock::now() < end) x ^= shop::sorted(x) ^ shop::counted(x & 0xffff) ^ s.visit(9) ^ p.sum([](const shop::Item& i) { return (long)i.price * (long)i.name.size(); });
+    while (std::clock() < end) x ^= shop::sorted(x) ^ shop::counted(x & 0xffff) ^ s.visit(9) ^ p.sum([](const shop::Item& i) { return (long)i.price * (long)i.name.size(); });
     return x;
   };
   std::thread other([&] { total = run(); });
@@ -78,7 +80,6 @@ int main() {
 
 const RUST: &str = r#"
 use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant};
 trait Visit { fn visit(&self, depth: u32) -> u64; }
 struct Leaf(u64);
 struct Node(Vec<Box<dyn Visit>>);
@@ -93,10 +94,9 @@ fn count(text: &str) -> HashMap<String, usize> {
     words
 }
 fn main() {
-    let end = Instant::now() + Duration::from_millis(900);
-    let work = move || {
+    let work = || {
         let mut x = 0;
-        while Instant::now() < end {
+        for _ in 0..1500 {
             x ^= tree(6, x | 1).visit(0);
             let text: String = (0..2000u64).map(|k| format!("w{} ", (k * 7919) % 401)).collect();
             let mut words: Vec<_> = count(&text).into_iter().collect();
@@ -146,8 +146,8 @@ fn weights(text: &str) -> BTreeMap<String, u64> {
     weights
 }
 
-/// Records a program, and compares.
-fn compare(folder: &Path, program: &str, record: &[&str]) {
+/// Records a program, and compares; an error tells the differences.
+fn compare(folder: &Path, program: &str, record: &[&str]) -> Result<(), String> {
     let data = folder.join("perf.data");
     let mut perf = Command::new("perf");
     perf.current_dir(folder).args(["record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", "perf.data"]);
@@ -178,11 +178,13 @@ fn compare(folder: &Path, program: &str, record: &[&str]) {
     others.sort_by_key(|(_, weight)| std::cmp::Reverse(**weight));
     others.truncate(5);
     eprintln!("{program} {record:?}: {percent:.2}% the same");
-    assert!(
-        percent >= SAME,
+    if percent >= SAME {
+        return Ok(());
+    }
+    Err(format!(
         "{program} {record:?}: {percent:.2}%, ours {worst:#?}\nperf: {others:#?}\n{:?}",
         report.notes
-    );
+    ))
 }
 
 fn check(source: &str, file: &str, compiler: &str, flags: &[&str]) {
@@ -197,7 +199,11 @@ fn check(source: &str, file: &str, compiler: &str, flags: &[&str]) {
     let built = built.expect("the compiler starts");
     assert!(built.status.success(), "{built:?}");
     for record in [["--call-graph", "dwarf"].as_slice(), &["-g"]] {
-        compare(folder.path(), "program", record);
+        let compare = || compare(folder.path(), "program", record);
+        let compared = compare().or_else(|_| compare()).or_else(|_| compare());
+        if let Err(differences) = compared {
+            panic!("{differences}");
+        }
     }
 }
 
