@@ -3,24 +3,35 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use super::{fg_record, ready, recorded, set_mode, text};
+use super::process::until;
+use super::{fg_record, in_time, ready, recorded, set_mode, text};
 
 /// A program that writes its user and its arguments to `FOLDER/NAME.said`, then does `more`.
 fn stand_in(folder: &Path, name: &str, more: &str) {
     let path = folder.join(name);
     let said = folder.join(format!("{name}.said"));
-    let script =
-        format!("#!/bin/sh\n(id -u; echo \"$HOME\"; printf '%s\\n' \"$@\") > {}\n{more}\n", said.display());
+    // All of it is there at once.
+    let script = format!(
+        "#!/bin/sh\n(id -u; echo \"$HOME\"; printf '%s\\n' \"$@\") > {said}.new\nmv {said}.new {said}\n{more}\n",
+        said = said.display()
+    );
     fs::write(&path, script).expect("a script");
     set_mode(&path, 0o755);
 }
 
-/// The lines that a stand-in wrote: its user, home and arguments; none if it was not run.
+/// The lines that a stand-in wrote, once it has: its user, home and arguments. On a busy machine it may do so after
+/// the program that started it has ended.
 fn said(folder: &Path, name: &str) -> Vec<String> {
-    let said = fs::read_to_string(folder.join(format!("{name}.said"))).unwrap_or_default();
+    until(&format!("{name} runs"), || was_run(folder, name));
+    let said = fs::read_to_string(folder.join(format!("{name}.said"))).expect("what it wrote");
+    fs::remove_file(folder.join(format!("{name}.said"))).expect("it was there");
     said.lines().map(str::to_owned).collect()
+}
+
+fn was_run(folder: &Path, name: &str) -> bool {
+    folder.join(format!("{name}.said")).exists()
 }
 
 /// `fg-record`, run in `folder`, with a `PATH` that has what is there first, and no display.
@@ -60,16 +71,16 @@ fn outputs_are_opened_without_a_shell() {
             .envs(variables.iter().copied());
         recorded(&mut command)
     };
-    let Some(output) =
+    // A browser that has not failed within two seconds has opened it, which a busy machine may be too slow for.
+    let record = |_: &str| {
         run(&["--svg", odd], &[("BROWSER", "absent:broken:surf --new %s --end"), ("DISPLAY", ":9")])
-    else {
-        return;
     };
+    let Some(output) = in_time(record, |_| was_run(&folder, "surf")) else { return };
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "its own output\n".to_owned()));
     let file = folder.join(odd).to_string_lossy().into_owned();
     assert_eq!(said(&folder, "broken")[2..], [&*file], "it was tried first");
     assert_eq!(said(&folder, "surf")[2..], ["--new", &*file, "--end"]);
-    assert!(said(&folder, "xdg-open").is_empty() && !folder.join("oops").exists());
+    assert!(!was_run(&folder, "xdg-open") && !folder.join("oops").exists());
     assert!(fs::read_to_string(&file).expect("a picture").contains("<title>hot ("));
 
     // Both are written, and the page is opened, by a browser that stays.
@@ -100,9 +111,14 @@ fn a_missing_browser_is_reported_and_no_failure() {
             "no browser was opened (neither works: xdg-open, wslview; BROWSER may name another)",
         ),
     ] {
-        let mut command = in_folder(&folder);
-        command.args(["--svg", "a.svg", "--open", "--"]).arg(program).args(["100", "-", "3"]);
-        let Some(output) = recorded(command.envs(variables.iter().copied())) else { return };
+        let record = |_: &str| {
+            let mut command = in_folder(&folder);
+            command.args(["--svg", "a.svg", "--open", "--"]).arg(program).args(["100", "-", "3"]);
+            recorded(command.envs(variables.iter().copied()))
+        };
+        // None of them may take more than two seconds to fail.
+        let is_said = |output: &Output| text(&output.stderr).contains(expected);
+        let Some(output) = in_time(record, is_said) else { return };
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{said}");
         assert!(said.contains(expected), "{said}");
