@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::installed::works;
 
+/// Far longer than anything takes on a busy machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
 pub struct Terminal {
     folder: tempfile::TempDir,
 }
@@ -18,7 +21,7 @@ impl Terminal {
         let terminal = Terminal { folder: tempfile::tempdir().unwrap() };
         std::fs::write(terminal.folder.path().join("in.folded"), folded).unwrap();
         // Keep the screen after the program has ended.
-        let script = format!("{script}; echo ended with $?; sleep 60");
+        let script = format!("{script}; echo ended with $?; sleep 1000");
         let (x, y) = (columns.to_string(), rows.to_string());
         let session = ["-f", "/dev/null", "new-session", "-d", "-s", "x", "-x", &x, "-y", &y, &script];
         let started = terminal.tmux(&session).unwrap();
@@ -60,7 +63,7 @@ impl Terminal {
             if is_so(&screen) {
                 return screen;
             }
-            assert!(begin.elapsed() < Duration::from_secs(20), "no {wanted} in:\n{screen}");
+            assert!(begin.elapsed() < LIMIT, "no {wanted} in:\n{screen}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

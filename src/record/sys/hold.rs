@@ -109,7 +109,7 @@ mod tests {
         let launched = held("trap 'exit 9' USR1; kill -s STOP $$; while :; do sleep 0.02; done");
         let stat = format!("/proc/{}/stat", launched.pid());
         let mut state = String::new();
-        for _ in 0..2000 {
+        for _ in 0..12_000 {
             state = std::fs::read_to_string(&stat).expect("it is there");
             if state.contains(") T ") || state.contains(") t ") {
                 break;

@@ -278,12 +278,15 @@ mod tests {
         }
     }
 
+    /// With a pause after each: far longer than anything takes on a busy machine.
+    const TRIES: u32 = 24_000;
+
     #[test]
     fn a_tree_is_killed_to_its_leaves() {
         let mut root =
             Command::new("sh").args(["-c", "(sleep 600; :) & (sleep 600; :)"]).spawn().expect("a shell");
         let (mut below, mut leaves) = (Vec::new(), Vec::new());
-        for _ in 0..1000 {
+        for _ in 0..TRIES {
             below = children(root.id());
             leaves = below.iter().flat_map(|pid| children(*pid)).collect::<Vec<u32>>();
             if leaves.len() == 2 {
@@ -295,7 +298,7 @@ mod tests {
         kill_tree(root.id());
         let _ = root.wait();
         let lives = |pid: &u32| is_running(*pid);
-        let gone = (0..1000).any(|_| {
+        let gone = (0..TRIES).any(|_| {
             std::thread::sleep(Duration::from_millis(5));
             !below.iter().chain(&leaves).any(lives)
         });
