@@ -96,7 +96,7 @@ export const passed = (page, milliseconds) => page.evaluate((ms) => new Promise(
 
 /** Waits until something is so. */
 export async function until(isSo, what) {
-  for (const end = Date.now() + 60_000; !(await isSo());) assert.ok(Date.now() < end, `not so after a minute: ${what}`);
+  for (const end = Date.now() + PATIENCE; !(await isSo());) assert.ok(Date.now() < end, `not so after two minutes: ${what}`);
 }
 
 /**
