@@ -24,20 +24,27 @@ fn the_speed_gate_finds_a_slower_program() {
         ("GATES", "profile>45%"),
         ("GITHUB_STEP_SUMMARY", "summary"),
     ];
-    let ran = place.run(script, &settings);
-    assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
-    let gates: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("gate profile>45%: ")).collect();
-    assert_eq!(gates.len(), 1, "{}", ran.stderr);
-    let summary = std::fs::read_to_string(place.path("summary")).unwrap();
-    let verdicts: Vec<(&str, bool)> = summary
-        .split("## ")
-        .skip(1)
-        .map(|part| (part.lines().next().unwrap(), part.contains("**Failed: ")))
-        .collect();
-    assert_eq!(
-        verdicts,
-        [("fg-collapse", true), ("fg-filter", false), ("fg-diff", false), ("fg-render", false)]
-    );
+    let right = [("fg-collapse", true), ("fg-filter", false), ("fg-diff", false), ("fg-render", false)]
+        .map(|(name, has_failed)| (name.to_owned(), has_failed));
+    // All runs of a program may have been disturbed, but hardly three times.
+    for last in [false, false, true] {
+        let _ = std::fs::remove_file(place.path("summary"));
+        let ran = place.run(script, &settings);
+        let summary = std::fs::read_to_string(place.path("summary")).unwrap();
+        let verdicts: Vec<(String, bool)> = summary
+            .split("## ")
+            .skip(1)
+            .map(|part| (part.lines().next().unwrap().to_owned(), part.contains("**Failed: ")))
+            .collect();
+        if verdicts != right && !last {
+            continue;
+        }
+        assert_eq!(verdicts, right, "{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
+        let gates = ran.stderr.lines().filter(|line| line.contains("gate profile>45%: "));
+        assert_eq!(gates.count(), 1, "{}", ran.stderr);
+        break;
+    }
 }
 
 #[test]
