@@ -6,7 +6,7 @@
 use fg_tools::Weight;
 use fg_tools::folded::{Columns, Weights, parse_line};
 
-use super::fixtures::{Case, bytes, cases};
+use super::fixtures::{Case, bytes, some_cases};
 use super::json_text::{Style, restyled};
 use super::shape::{Reading, difference, read};
 use super::thorough::thorough;
@@ -75,7 +75,7 @@ fn records<'a>(kind: &Records, text: &'a [u8]) -> (&'a [u8], Vec<&'a [u8]>) {
 #[test]
 fn the_order_of_samples_changes_no_stack() {
     let (mut tried, mut wrong) = (0, Vec::new());
-    for case in cases() {
+    for case in some_cases() {
         let Some((_, kind)) = RECORDS.iter().find(|(format, _)| *format == case.format) else { continue };
         let bytes = bytes(&case);
         let (head, mut records) = records(kind, &bytes);
@@ -98,7 +98,7 @@ fn the_order_of_samples_changes_no_stack() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    assert!(tried > 70, "only {tried} recordings");
+    assert!(tried > thorough(70, 30), "only {tried} recordings");
 }
 
 /// A record with all that ends one.
@@ -121,7 +121,7 @@ const KEYS: &[(&str, &str)] = &[
 #[test]
 fn the_order_of_keys_changes_no_stack() {
     let (mut tried, mut wrong) = (0, Vec::new());
-    for case in cases() {
+    for case in some_cases() {
         let bytes = bytes(&case);
         let Some(shaped) = restyled(&bytes, Style { before: "", behind: "", reversed: true }) else {
             continue;
@@ -139,7 +139,7 @@ fn the_order_of_keys_changes_no_stack() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    assert!(tried > 30, "only {tried} recordings");
+    assert!(tried > thorough(30, 20), "only {tried} recordings");
 }
 
 /// Folded text with each weight added to itself.
@@ -169,7 +169,7 @@ fn is_differential(case: &Case) -> bool {
 #[test]
 fn a_recording_given_twice_weighs_twice() {
     let (mut tried, mut wrong) = (0, Vec::new());
-    for case in cases().into_iter().step_by(thorough(1, 3)) {
+    for case in some_cases().into_iter().step_by(thorough(1, 3)) {
         let bytes = bytes(&case);
         tried += 1;
         match read(&case, &[&bytes, &bytes]) {
@@ -200,7 +200,7 @@ const FIRST_ONLY: &[(&str, &str)] = &[
 #[test]
 fn a_recording_behind_another_is_read_or_refused() {
     let (mut tried, mut wrong, mut needed) = (0, Vec::new(), vec![false; FIRST_ONLY.len()]);
-    for case in cases() {
+    for case in some_cases() {
         let bytes = bytes(&case);
         let whole = read(&case, &[&bytes]).unwrap_or_else(|e| panic!("{}: {e}", case.name));
         tried += 1;
@@ -219,6 +219,10 @@ fn a_recording_behind_another_is_read_or_refused() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-    assert!(needed.iter().all(|needed| *needed), "listed without need: {FIRST_ONLY:?}, {needed:?}");
-    assert!(tried > 200, "only {tried} recordings");
+    // Few recordings need few exceptions.
+    assert!(
+        thorough(false, true) || needed.iter().all(|needed| *needed),
+        "listed without need: {FIRST_ONLY:?}, {needed:?}"
+    );
+    assert!(tried > thorough(200, 150), "only {tried} recordings");
 }

@@ -4,9 +4,10 @@
 //! Every text among the fixtures is read once more in each of these shapes. Where a shape does change the
 //! stacks, the exception is listed with its reason.
 
-use super::fixtures::{Case, bytes, cases};
+use super::fixtures::{Case, bytes, some_cases};
 use super::fold_bytes;
 use super::json_text::{Style, restyled};
+use super::thorough::thorough;
 
 /// A recording in another shape; `None` if it cannot have that shape.
 type Shape = fn(&[u8]) -> Option<Vec<u8>>;
@@ -93,7 +94,7 @@ fn compare(case: &Case, text: &[u8]) -> Result<(), String> {
 
 /// The cases that are texts.
 fn texts() -> impl Iterator<Item = (Case, Vec<u8>)> {
-    let all = cases().into_iter().map(|case| {
+    let all = some_cases().into_iter().map(|case| {
         let bytes = bytes(&case);
         (case, bytes)
     });
@@ -124,7 +125,8 @@ fn white_space_changes_no_stack() {
     let mut used = check(BLANKS, texts());
     used.extend(check(JSON, texts()));
     for (n, exception) in EXCEPTIONS.iter().enumerate() {
-        assert!(used.contains(&n), "no exception: {exception:?}");
+        // Few recordings need few exceptions.
+        assert!(used.contains(&n) || thorough(false, true), "no exception: {exception:?}");
     }
 }
 
@@ -139,7 +141,7 @@ fn blank_lines_before_a_text_change_no_stack_in_silence() {
             }
         }
     }
-    assert!(read > 150, "only {read} recordings are read");
+    assert!(read > thorough(150, 100), "only {read} recordings are read");
 }
 
 #[test]
@@ -166,7 +168,7 @@ fn frames_of_perf_need_no_indentation() {
         compare(&case, &without).unwrap_or_else(|e| panic!("{}: {e}", case.name));
         checked += 1;
     }
-    assert!(checked >= 20, "{checked} recordings");
+    assert!(checked >= thorough(20, 5), "{checked} recordings");
 }
 
 /// Recordings whose frames are nothing without their indentation: the reason.
