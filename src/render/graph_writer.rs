@@ -47,6 +47,11 @@ impl<'a> GraphWriter<'a> {
     pub(super) fn with_ghosts(self) -> Self {
         GraphWriter { layout: self.layout.with_ghosts(), ..self }
     }
+
+    /// See [`Layout::with_most_rows`].
+    pub(super) fn with_most_rows(self, rows: u32) -> Self {
+        GraphWriter { layout: self.layout.with_most_rows(rows), ..self }
+    }
 }
 
 impl Visitor for GraphWriter<'_> {

@@ -87,12 +87,14 @@ fn a_name_of_a_megabyte_is_cut_in_its_tooltip() {
 }
 
 #[test]
-fn a_stack_of_a_hundred_thousand_frames_is_drawn() {
+fn a_stack_of_a_hundred_thousand_frames_is_drawn_as_far_as_programs_show_it() {
     let deep = vec!["f"; 100_000].join(";");
     let picture = draw(&[], format!("{deep} 1\n"));
-    assert_eq!(picture.frames.len(), 100_001);
-    let heights: f64 = picture.attribute("", "height").unwrap().parse().unwrap();
-    assert!(heights > 1_600_000.0);
+    // As far as programs show it: all of it took 21 MB, 1.6 million pixels high.
+    assert_eq!(picture.frames.len(), 5001);
+    assert!(picture.text.contains(">Warning: 95000 deeper rows are not drawn<"));
+    let height: f64 = picture.attribute("", "height").unwrap().parse().unwrap();
+    assert!(height < 81_000.0 && picture.text.len() < 1_500_000, "{height} {}", picture.text.len());
 }
 
 #[test]

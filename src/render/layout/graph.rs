@@ -68,6 +68,8 @@ pub struct Graph {
     pub columns: Columns,
     /// The number of rows of frames.
     pub rows: u32,
+    /// The number of rows beyond the most that are drawn, which were left out.
+    pub deeper: u32,
     /// The number of frames that were too narrow, of those that were looked at: unsorted input is
     /// not sorted that far down.
     pub left_out: u64,

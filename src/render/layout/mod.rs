@@ -53,6 +53,7 @@ pub struct Layout {
     wants_ghosts: bool,
     /// This input has places in the union besides those after.
     has_ghosts: bool,
+    most_rows: u32,
 }
 
 impl Layout {
@@ -75,6 +76,7 @@ impl Layout {
             union: UnionWidths::default(),
             wants_ghosts: false,
             has_ghosts: false,
+            most_rows: u32::MAX,
         };
         layout.set_limit(Weight::ZERO);
         layout
@@ -91,6 +93,12 @@ impl Layout {
     /// between the two. Does nothing unless a frame that is gone is wide enough.
     pub fn with_ghosts(mut self) -> Self {
         self.wants_ghosts = true;
+        self
+    }
+
+    /// Leaves out rows above a number of them: see [`Graph::deeper`].
+    pub fn with_most_rows(mut self, rows: u32) -> Self {
+        self.most_rows = rows;
         self
     }
 
@@ -189,6 +197,16 @@ impl Layout {
             (LOOK_AGAIN_FRAMES.max(2 * self.boxes.len()), LOOK_AGAIN_BYTES.max(2 * self.name_bytes));
     }
 
+    /// Leaves the rows that are drawn, and returns their number and that of the others.
+    fn settle_rows(&mut self) -> (u32, u32) {
+        let all = self.boxes.iter().map(|kept| kept.depth + 1).max().unwrap_or(0);
+        let rows = all.min(self.most_rows);
+        let wide = self.boxes.len();
+        self.boxes.retain(|kept| kept.depth < rows);
+        self.left_out += (wide - self.boxes.len()) as u64;
+        (rows, all - rows)
+    }
+
     /// Leaves the frames that are wide enough after or in the union, and returns whether one of them
     /// is gone; else the frames are placed as they are after.
     fn settle_ghosts(&mut self, after: Weight, union: Weight) -> bool {
@@ -232,6 +250,7 @@ impl Layout {
             resolve_starts(&mut self.boxes, &self.differential.changes)?;
         }
         let has_ghosts = self.has_ghosts && self.settle_ghosts(real, union);
+        let (rows, deeper) = self.settle_rows();
         let gone = self.differential.gone_roots();
         let Differential { changes, .. } = self.differential;
         // A caller starts where its first callee does, and has less depth: tree order.
@@ -244,7 +263,8 @@ impl Layout {
             }
         };
         Ok(Graph {
-            rows: self.boxes.iter().map(|kept| kept.depth + 1).max().unwrap_or(0),
+            rows,
+            deeper,
             total: self.least_total.unwrap_or(real),
             before: summary.total.before,
             after: summary.total.value,
@@ -323,7 +343,9 @@ impl Visitor for Layout {
     fn restart(&mut self) -> Result<()> {
         let comparison = std::mem::take(&mut self.comparison);
         let (wants_ghosts, has_ghosts) = (self.wants_ghosts, self.has_ghosts);
-        *self = Layout::new(self.least_share, self.least_total).comparing(comparison);
+        *self = Layout::new(self.least_share, self.least_total)
+            .comparing(comparison)
+            .with_most_rows(self.most_rows);
         (self.wants_ghosts, self.has_ghosts) = (wants_ghosts, has_ghosts);
         Ok(())
     }

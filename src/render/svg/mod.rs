@@ -48,9 +48,15 @@ pub const FORMAT: Format = Format {
     open,
 };
 
+/// The most rows of frames. A stack of a hundred thousand frames made a picture of 21 MB, 1.6 million pixels high, that no
+/// program opens; this many are a megabyte, which browsers show and search in a second.
+const MOST_ROWS: u32 = 5000;
+
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     let least_share = settings.picture.canvas.least_share();
-    Ok(Box::new(GraphWriter::new(settings, least_share, target, draw).with_ghosts()))
+    let writer =
+        GraphWriter::new(settings, least_share, target, draw).with_ghosts().with_most_rows(MOST_ROWS);
+    Ok(Box::new(writer))
 }
 
 fn draw(drawing: &Drawing<'_>, mut target: &mut dyn Target) -> Result<()> {
@@ -72,7 +78,7 @@ impl Page {
         let options = drawing.options;
         let size = options.canvas.font_size;
         let subtitle = if options.subtitle.is_some() { 2.0 * size } else { 0.0 };
-        let warning = if drawing.summary.facts.warnings.is_empty() { 0.0 } else { 1.5 * size };
+        let warning = if warning(drawing).is_some() { 1.5 * size } else { 0.0 };
         let top = 3.0 * size + subtitle + warning;
         let bottom = 2.0 * size + f64::from(Canvas::MARGIN);
         let frames = f64::from(rows) * f64::from(options.canvas.frame_height);
@@ -199,7 +205,7 @@ fn titles(xml: &mut Xml<'_>, drawing: &Drawing<'_>) -> Result<()> {
         ui(xml, options, "subtitle")?.attr("x", "50%").attr("y", 4.0 * size).attr("text-anchor", "middle");
         xml.attr("opacity", 0.75).text(subtitle).end();
     }
-    if let Some(warning) = warning(&drawing.summary.facts.warnings) {
+    if let Some(warning) = warning(drawing) {
         let y = if options.subtitle.is_some() { 5.5 * size } else { 3.5 * size };
         let letters = options.canvas.frames_width() / (size * options.canvas.font_width);
         xml.start("text")?.attr("id", "warning").attr("x", "50%").attr("y", y).attr("text-anchor", "middle");
@@ -208,13 +214,15 @@ fn titles(xml: &mut Xml<'_>, drawing: &Drawing<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The first warning, and how many more there are; all of them are in the metadata.
-fn warning(warnings: &[String]) -> Option<String> {
-    let (first, rest) = warnings.split_first()?;
-    Some(match rest.len() {
-        0 => format!("Warning: {first}"),
-        more => format!("Warning: {first}; {more} more"),
-    })
+/// The rows that are not drawn, else the first warning, and how many more there are; all of those are in the metadata.
+fn warning(drawing: &Drawing<'_>) -> Option<String> {
+    let warnings = &drawing.summary.facts.warnings;
+    let (first, more) = match drawing.graph.deeper {
+        0 => (warnings.first()?.clone(), warnings.len() - 1),
+        1 => ("1 deeper row is not drawn".to_owned(), warnings.len()),
+        rows => (format!("{rows} deeper rows are not drawn"), warnings.len()),
+    };
+    Some(if more == 0 { format!("Warning: {first}") } else { format!("Warning: {first}; {more} more") })
 }
 
 /// The texts around the frames; the script fills and shows some of them.
