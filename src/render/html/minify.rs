@@ -1,14 +1,15 @@
 //! Makes the page's script smaller: without blanks, and with short names.
 //!
-//! The script is cut into words, texts and marks, no more: nothing is parsed. A name gets another one
-//! everywhere or nowhere, and no two names get the same, so that every name means what it meant, in whatever scope
-//! it is. Names of properties stay, and so do names that are not declared in the script, which are the
-//! browser's. Line ends stay where a statement may end, so that a browser's debugger has lines to stop at.
+//! The script is cut into words, texts and marks, no more: nothing is parsed. A name that is declared outside of all
+//! brackets gets another one everywhere; one that is declared within them gets another one in that function or member of a
+//! class only, and no two names get the same there, so that every name means what it meant, in whatever scope it is. Names of
+//! properties stay, and so do names that are not declared in the script, which are the browser's. Line ends stay where
+//! they may end a statement that no semicolon ends.
 //!
 //! It is part of `build.rs`, as `bundle` is; pages keep their names and lines if `FG_READABLE_PAGE` is set while this
 //! crate is compiled.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Words of the language, which are no names, or may be none where they stand.
 const KEYWORDS: &[&str] = &[
@@ -207,7 +208,8 @@ const MARKS: &[&str] = &[
 pub(super) fn minify(script: &str) -> String {
     let tokens = tokens(script);
     let uses = uses(&tokens);
-    let names = short_names(&tokens, &uses);
+    let parts = parts(&tokens);
+    let names = short_names(&tokens, &uses, &parts);
     let mut out = String::with_capacity(script.len());
     let mut previous: Option<Token<'_>> = None;
     for (at, token) in tokens.iter().enumerate() {
@@ -219,7 +221,7 @@ pub(super) fn minify(script: &str) -> String {
             }
             continue;
         }
-        let short = names.get(token.text).filter(|_| uses[at] != Use::Other);
+        let short = names.get(token.text, parts[at]).filter(|_| uses[at] != Use::Other);
         let both = short.filter(|_| uses[at] == Use::Both);
         if needs_space(previous, *token) {
             out.push(' ');
@@ -457,28 +459,81 @@ fn word(inside: Option<&Bracket>, (before, ended): (&str, bool), next: &str) -> 
     }
 }
 
-/// The short names: the most frequent name has the shortest.
-fn short_names<'s>(tokens: &[Token<'s>], uses: &[Use]) -> HashMap<&'s str, String> {
-    let declared = declared(tokens, uses);
-    let mut counts: HashMap<&str, usize> = HashMap::new();
+/// The part of the script that each token is in: a part begins with each declaration outside of all brackets, and with each
+/// member of a class.
+fn parts(tokens: &[Token<'_>]) -> Vec<usize> {
+    let (mut depth, mut part) = (0, 0);
+    let (mut begins, mut in_class, mut last) = (true, false, ";");
+    let mut parts = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if depth == 0 && begins && matches!(token.text, "async" | "class" | "const" | "function" | "let") {
+            part += 1;
+            in_class = token.text == "class";
+        } else if depth == 1 && begins && in_class && matches!(last, "{" | "}" | ";") {
+            part += 1;
+        }
+        parts.push(part);
+        begins = token.kind == Kind::LineEnd;
+        last = if begins { last } else { token.text };
+        depth += nesting(*token);
+    }
+    parts
+}
+
+/// Short names: of what all of the script knows, and of what one part of it does.
+struct Names<'s> {
+    shared: HashMap<&'s str, String>,
+    own: HashMap<usize, HashMap<&'s str, String>>,
+}
+
+impl Names<'_> {
+    fn get(&self, name: &str, part: usize) -> Option<&String> {
+        self.shared.get(name).or_else(|| self.own.get(&part)?.get(name))
+    }
+}
+
+/// The short names: the most frequent name of a part has the shortest, and other parts use it again, which packs better
+/// than a name for each.
+fn short_names<'s>(tokens: &[Token<'s>], uses: &[Use], parts: &[usize]) -> Names<'s> {
+    let declared = declared(tokens, uses, parts);
+    let mut shared: HashMap<&str, usize> = HashMap::new();
+    let mut privates: HashMap<&str, usize> = HashMap::new();
+    let mut own: BTreeMap<usize, HashMap<&str, usize>> = BTreeMap::new();
     let mut taken: HashSet<&str> = KEYWORDS.iter().chain(GLOBALS).copied().collect();
-    for (token, used) in tokens.iter().zip(uses).filter(|(_, used)| **used != Use::Other) {
-        let is_ours = declared.contains(token.text) || token.text.starts_with('#');
-        if is_ours && !GLOBALS.contains(&token.text) {
-            *counts.entry(token.text).or_default() += 1 + usize::from(*used == Use::Name);
+    for (at, token) in tokens.iter().enumerate().filter(|(at, _)| uses[*at] != Use::Other) {
+        let (text, part) = (token.text, parts[at]);
+        let counts = if GLOBALS.contains(&text) {
+            None
+        } else if text.starts_with('#') {
+            Some(&mut privates)
+        } else if declared.contains(&(0, text)) {
+            Some(&mut shared)
+        } else if declared.contains(&(part, text)) {
+            Some(own.entry(part).or_default())
         } else {
-            taken.insert(token.text);
+            None
+        };
+        match counts {
+            Some(counts) => *counts.entry(text).or_default() += 1 + usize::from(uses[at] == Use::Name),
+            None => _ = taken.insert(text),
         }
     }
-    let mut order: Vec<(&str, usize)> = counts.into_iter().collect();
-    order.sort_unstable_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
-    let free = |short: &String| !taken.contains(&short[..]);
-    let (mut shorts, mut privates) = ((0..).map(nth_name).filter(free), (0..).map(nth_name));
-    let mut short = |name: &str| match name.starts_with('#') {
-        true => privates.next().map(|short| format!("#{short}")),
-        false => shorts.next(),
+    let order = |counts: HashMap<&'s str, usize>| {
+        let mut order: Vec<(&str, usize)> = counts.into_iter().collect();
+        order.sort_unstable_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
+        order.into_iter().map(|(name, _)| name)
     };
-    order.into_iter().filter_map(|(name, _)| Some((name, short(name)?))).collect()
+    let most = own.values().map(HashMap::len).max().unwrap_or(0);
+    let mut free = (0..).map(nth_name).filter(|short: &String| !taken.contains(&short[..]));
+    let shorts: Vec<String> = free.by_ref().take(most).collect();
+    let privates = order(privates).zip((0..).map(|number| format!("#{}", nth_name(number))));
+    Names {
+        shared: order(shared).zip(free).chain(privates).collect(),
+        own: own
+            .into_iter()
+            .map(|(part, counts)| (part, order(counts).zip(shorts.iter().cloned()).collect()))
+            .collect(),
+    }
 }
 
 /// a, b, … Z, aa, ab, …
@@ -496,18 +551,21 @@ fn nth_name(mut number: u32) -> String {
     name.into_iter().map(char::from).collect()
 }
 
-/// The names that the script declares, as functions, classes, parameters, constants and variables. One that is
-/// overlooked keeps its name.
-fn declared<'s>(tokens: &[Token<'s>], uses: &[Use]) -> HashSet<&'s str> {
+/// The names that the script declares, as functions, classes, parameters, constants and variables, each with its part; with
+/// 0 those that all parts know. One that is overlooked keeps its name.
+fn declared<'s>(tokens: &[Token<'s>], uses: &[Use], parts: &[usize]) -> HashSet<(usize, &'s str)> {
     let code: Vec<(usize, Token<'s>)> =
         tokens.iter().copied().enumerate().filter(|(_, token)| token.kind != Kind::LineEnd).collect();
     let text = |at: usize| code.get(at).map_or("", |(_, token)| token.text);
     let mut names = HashSet::new();
-    let mut take = |from: usize, to: usize| {
-        let named = code[from..to].iter().filter(|(at, _)| uses[*at] != Use::Other);
-        names.extend(named.map(|(_, token)| token.text));
-    };
+    let mut depth = 0;
     for at in 0..code.len() {
+        let part = if depth == 0 { 0 } else { parts[code[at].0] };
+        depth += nesting(code[at].1);
+        let mut take = |from: usize, to: usize| {
+            let named = code[from..to].iter().filter(|(at, _)| uses[*at] != Use::Other);
+            names.extend(named.map(|(_, token)| (part, token.text)));
+        };
         match text(at) {
             "function" | "class" => take(at + 1, (at + 3).min(code.len())),
             "const" | "let" | "var" => {
@@ -533,7 +591,9 @@ fn declared<'s>(tokens: &[Token<'s>], uses: &[Use]) -> HashSet<&'s str> {
                 let is_parameters = matches!(text(end + 1), "=>" | "{")
                     && !matches!(text(at.wrapping_sub(1)), "if" | "for" | "while" | "switch");
                 if is_parameters {
-                    take(at, end.min(code.len()));
+                    let named =
+                        code[at..end.min(code.len())].iter().filter(|(at, _)| uses[*at] != Use::Other);
+                    names.extend(named.map(|(_, token)| (parts[code[at].0], token.text)));
                 }
             }
             "=>" if at > 0 && text(at - 1) != ")" => take(at - 1, at),
@@ -547,20 +607,24 @@ fn declared<'s>(tokens: &[Token<'s>], uses: &[Use]) -> HashSet<&'s str> {
 fn closing(code: &[(usize, Token<'_>)], open: usize) -> usize {
     let mut depth = 0;
     for (at, (_, token)) in code.iter().enumerate().skip(open) {
-        let (opens, closes) = match token.kind {
-            Kind::Mark => (matches!(token.text, "(" | "[" | "{"), matches!(token.text, ")" | "]" | "}")),
-            Kind::Text => (
-                token.text.ends_with("${") && token.text.starts_with(['`', '}']),
-                token.text.starts_with('}'),
-            ),
-            _ => (false, false),
-        };
-        depth += i32::from(opens) - i32::from(closes);
+        depth += nesting(*token);
         if depth <= 0 {
             return at;
         }
     }
     code.len()
+}
+
+/// 1 for what opens a pair of brackets, -1 for what closes one.
+fn nesting(token: Token<'_>) -> i32 {
+    let (opens, closes) = match token.kind {
+        Kind::Mark => (matches!(token.text, "(" | "[" | "{"), matches!(token.text, ")" | "]" | "}")),
+        Kind::Text => {
+            (token.text.ends_with("${") && token.text.starts_with(['`', '}']), token.text.starts_with('}'))
+        }
+        _ => (false, false),
+    };
+    i32::from(opens) - i32::from(closes)
 }
 
 fn needs_space(previous: Option<Token<'_>>, token: Token<'_>) -> bool {
@@ -578,7 +642,7 @@ fn needs_space(previous: Option<Token<'_>>, token: Token<'_>) -> bool {
 fn ends_statement(previous: Option<Token<'_>>, next: Option<&Token<'_>>) -> bool {
     let (Some(previous), Some(next)) = (previous, next) else { return false };
     let goes_on = previous.kind == Kind::LineEnd
-        || (previous.kind == Kind::Mark && !matches!(previous.text, ")" | "]" | "}" | ";" | "++" | "--"))
+        || (previous.kind == Kind::Mark && !matches!(previous.text, ")" | "]" | "}" | "++" | "--"))
         || (previous.kind == Kind::Text && previous.text.ends_with("${"));
     let joins = next.kind == Kind::Mark
         && !matches!(next.text, "{" | "(" | "[" | "++" | "--" | "+" | "-" | "!" | "~" | "/" | "...");
@@ -592,13 +656,13 @@ mod tests {
     #[test]
     fn blanks_go_and_line_ends_stay_between_statements() {
         let script = "if (1 < 2) {\n  f(1, [ 2 ])\n    .g();\n} else {\n  return /a b/g;\n}\nx = 1 + +2 - -3;\n1 .a; // z\n";
-        assert_eq!(minify(script), "if(1<2){f(1,[2]).g();}else{return/a b/g;}\nx=1+ +2- -3;\n1 .a;");
+        assert_eq!(minify(script), "if(1<2){f(1,[2]).g();}else{return/a b/g;}\nx=1+ +2- -3;1 .a;");
     }
 
     #[test]
     fn generators_are_called_by_their_short_names() {
         let script = "function* steps(size) {\nyield;\nconst { n } = { n: yield* steps(size), *each() { yield* steps(n); } };\n}";
-        assert_eq!(minify(script), "function*a(b){yield;\nlet{n:c}={n:yield*a(b),*each(){yield*a(c);}};}");
+        assert_eq!(minify(script), "function*c(a){yield;let{n:b}={n:yield*c(a),*each(){yield*c(b);}};}");
     }
 
     #[test]
@@ -610,17 +674,29 @@ mod tests {
         // In the order of their number, then of the alphabet.
         assert_eq!(
             minify(script),
-            "function e(b,{width:f,height:a=2}){let{left:c,...d}=b.size;\n\
-             return{width:f,tall:a,left:c,size(){return d;},[a]:f?c:a};}\ne(document,Math.max);"
+            "function f(b,{width:e,height:a=2}){let{left:c,...d}=b.size;\
+             return{width:e,tall:a,left:c,size(){return d;},[a]:e?c:a};}\nf(document,Math.max);"
+        );
+    }
+
+    #[test]
+    fn parts_use_short_names_again() {
+        let script = "const shared = 1;\nfunction sum(left, right) { return left + right + shared; }\nclass Sums {\n  #all = [];\n  \
+                      add(one) { this.#all.push(one); }\n  size() { const { all } = { all: this.#all };\n    return all.length; }\n}\n\
+                      const [first, last] = [sum(1, (other) => other), new Sums()];\nfirst(last);";
+        assert_eq!(
+            minify(script),
+            "let f=1;function g(a,b){return a+b+f;}\nclass c{#a=[];add(a){this.#a.push(a);}\nsize(){let{all:a}={all:this.#a};return a.length;}}\n\
+             let[d,e]=[g(1,(a)=>a),new c()];d(e);"
         );
     }
 
     #[test]
     fn names_of_the_browser_stay() {
-        assert_eq!(minify("const name = document.name;\nlost(name);"), "let a=document.name;\nlost(a);");
+        assert_eq!(minify("const name = document.name;\nlost(name);"), "let a=document.name;lost(a);");
         assert_eq!(minify("const f = (history) => history.go(f);"), "let a=(history)=>history.go(a);");
         // A short name is none that somebody else has.
-        assert_eq!(minify("let value = a;\nb(value);"), "let c=a;\nb(c);");
+        assert_eq!(minify("let value = a;\nb(value);"), "let c=a;b(c);");
     }
 
     #[test]
@@ -629,8 +705,8 @@ mod tests {
                       get size() { return this.#place; }\n  size2(size) { return size; }\n}\nconst start = new Point(1);";
         assert_eq!(
             minify(script),
-            "class a{#a=d;\nstatic zero=0;\ndepth=1;\nconstructor(b){this.depth=b;}\nget size(){return this.#a;}\n\
-             size2(c){return c;}}\nlet d=new a(1);"
+            "class b{#a=c;static zero=0;depth=1;constructor(a){this.depth=a;}\nget size(){return this.#a;}\n\
+             size2(a){return a;}}\nlet c=new b(1);"
         );
     }
 
@@ -640,7 +716,7 @@ mod tests {
             minify(
                 "f({ class: 1, default: 2 });\nconst x = { style: class_of(3), x };\ng({ a: x, x: 1, x });"
             ),
-            "f({class:1,default:2});\nlet a={style:class_of(3),x:a};\ng({a:a,x:1,x:a});"
+            "f({class:1,default:2});let a={style:class_of(3),x:a};g({a:a,x:1,x:a});"
         );
     }
 
@@ -649,7 +725,7 @@ mod tests {
         let script = "const word = 1;\nconst text = `word ${word + `${ { word } }`} word`;\nf('word \\' word', /[/]word/g.test(word), word / 2 / 3);";
         assert_eq!(
             minify(script),
-            "let a=1;\nlet b=`word ${a+`${{word:a}}`} word`;\nf('word \\' word',/[/]word/g.test(a),a/2/3);"
+            "let a=1;let b=`word ${a+`${{word:a}}`} word`;f('word \\' word',/[/]word/g.test(a),a/2/3);"
         );
     }
 
