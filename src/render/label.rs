@@ -35,6 +35,18 @@ pub fn annotation(name: &[u8]) -> Option<u8> {
     }
 }
 
+/// Returns true for code without a name, which has the same grey in every palette and on the page: `[unknown]`,
+/// `[perf-3828.map]` for what a runtime compiled, and addresses.
+pub fn is_nameless(name: &[u8]) -> bool {
+    let name = without_annotation(name);
+    let runtime = || name.strip_prefix(b"[perf-")?.strip_suffix(b".map]");
+    name == b"[unknown]"
+        || runtime().is_some_and(|process| !process.is_empty() && process.iter().all(u8::is_ascii_digit))
+        || name
+            .strip_prefix(b"0x")
+            .is_some_and(|hex| !hex.is_empty() && hex.iter().all(u8::is_ascii_hexdigit))
+}
+
 fn without_annotation(name: &[u8]) -> &[u8] {
     match annotation(name) {
         // A name that is nothing but an annotation is shown as it is.
@@ -127,6 +139,17 @@ mod tests {
         let shown = shown_name(&name.as_bytes()[1..]);
         assert!(shown.ends_with("ä…") && shown.len() <= LONGEST_NAME + 6, "{}", shown.len());
         assert_eq!(shown_name(&vec![b'x'; LONGEST_NAME]).len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn code_without_a_name_is_known() {
+        for name in ["[unknown]", "[unknown]_[k]", "[perf-3828.map]", "[perf-1.map]_[j]", "0x7f00a1"] {
+            assert!(is_nameless(name.as_bytes()), "{name}");
+        }
+        for name in ["unknown", "[libc.so.6]", "[perf-.map]", "[perf-x.map]", "perf-1.map", "0x", "0xyz", ""]
+        {
+            assert!(!is_nameless(name.as_bytes()), "{name}");
+        }
     }
 
     #[test]

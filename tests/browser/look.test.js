@@ -86,6 +86,22 @@ test("heavy modules never share a colour, the whole is neutral", async () => {
   }
 });
 
+test("code without a name is grey in the page and in the picture, and so is the kernel", async () => {
+  const folded = "main;app::run;[perf-3828.map]_[j];lib::f 10\nmain;[unknown];x::g 10\nmain;app::run;0x7f00a1;y::h 10\nmain;sys::read;vfs_read_[k] 10\n";
+  const nameless = ["main;app::run;[perf-3828.map]_[j]", "main;[unknown]", "main;app::run;0x7f00a1"];
+  for (const mode of ["module", "package", "function", "name"]) {
+    const page = await view(folded, { hash: `#colour=${mode}` });
+    assert.deepEqual(await coloursOf(page, nameless), nameless.map(() => "rgb(218, 215, 208)"), mode);
+    if (mode === "module") assert.equal(await colourOf(page, "main;sys::read;vfs_read_[k]"), "rgb(205, 194, 181)");
+  }
+  const drawn = await frames(await show(draw(folded)));
+  const fills = drawn.filter(({ name }) => /^(\[perf-|\[unknown|0x)/.test(name)).map(({ fill }) => fill);
+  assert.deepEqual(fills, nameless.map(() => "rgb(218, 215, 208)"));
+  // The kernel of a recording has a module, whose colour it does not take.
+  const perf = await openPage(save("html", run("fg-render", "a 7/7  1.000000:  1 cycles: \n\tffffffff81 do_read ([kernel.kallsyms])\n\t 10 f (/bin/app)\n\n", "--format", "html")), { hash: "#colour=module" });
+  assert.equal(await colourOf(perf, "a;f;do_read"), "rgb(205, 194, 181)");
+});
+
 test("every label of the page has a contrast of 4.5", async () => {
   const folded = Array.from({ length: 60 }, (_, n) => `m;lib${n % 20}::f${n}_[${"kijw"[n % 4]}] 10\n`).join("");
   for (const colorScheme of ["light", "dark"]) {

@@ -14,7 +14,7 @@ pub use background::Background;
 pub use palette::{ColourScheme, Hue, PALETTES, Rules};
 pub use palette_map::PaletteMap;
 
-use super::label::{LONGEST_NAME, percent};
+use super::label::{LONGEST_NAME, is_nameless, percent};
 use super::layout::{FrameBox, Graph};
 use crate::error::Result;
 use crate::folded::{Columns, Place, Places};
@@ -145,6 +145,9 @@ impl Colours {
         if self.by_width {
             return by_width(share);
         }
+        if is_nameless(name) && self.palette != ColourScheme::Diff {
+            return NAMELESS;
+        }
         self.palette.colour(name, place, Shades::of(name, self.seed))
     }
 
@@ -163,6 +166,9 @@ impl Colours {
         Rgb(part(r), part(g), part(b))
     }
 }
+
+/// The colour of code without a name: a warm grey, that of the page.
+const NAMELESS: Rgb = Rgb(218, 215, 208);
 
 /// The colour of changes that may be noise.
 pub const UNSURE: Rgb = Rgb(208, 208, 208);
@@ -246,6 +252,16 @@ mod tests {
             let colours = Colours { palette: *palette, ..Colours::default() };
             assert_eq!(colours.frame(b"--", None, 0.5), Rgb(160, 160, 160));
             assert_eq!(colours.frame(b"-", None, 0.5), Rgb(200, 200, 200));
+        }
+    }
+
+    #[test]
+    fn code_without_a_name_is_grey_in_every_palette() {
+        for (name, _, palette) in PALETTES.iter().filter(|(_, _, palette)| *palette != ColourScheme::Diff) {
+            let colours = Colours { palette: *palette, ..Colours::default() };
+            for frame in ["[unknown]", "[unknown]_[k]", "[perf-3828.map]_[j]", "0x7f00a1"] {
+                assert_eq!(colours.frame(frame.as_bytes(), None, 0.5), NAMELESS, "{name} {frame}");
+            }
         }
     }
 

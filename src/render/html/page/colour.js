@@ -2,6 +2,8 @@
 
 /** @import { About, Names } from "./types.js" */
 
+import { NAMELESS } from "./names.js";
+
 /** @typedef {[number, number, number]} Rgb */
 
 /** The darkest colour of each hue and the range of its parts, in the order of the enumeration in Rust.
@@ -69,6 +71,7 @@ export function nameColour(about, names, id) {
   const text = names.texts[id];
   if (text === "--") return [160, 160, 160];
   if (text === "-") return [200, 200, 200];
+  if (NAMELESS.test(text) && about.palette !== "diff") return UNKNOWN;
   const [v1, v2, v3] = shades(names.hash(id));
   const { palette } = about;
   if (names.hues) return hueColour(names.hues[id] ?? 0, v1);
@@ -101,7 +104,7 @@ export function toned(colour, dark) {
  * @param {Names} names
  * @param {number} id */
 export function functionColour(names, id) {
-  return CALM[Math.floor(shades(names.hash(id))[0] * CALM.length)];
+  return NAMELESS.test(names.texts[id]) ? UNKNOWN : CALM[Math.floor(shades(names.hash(id))[0] * CALM.length)];
 }
 
 /** The colour of growing or shrinking, the fuller the nearer to the largest change.
@@ -164,21 +167,22 @@ export function kindsIn(names) {
   return kinds.map((kind) => [kind, KIND_NAMES[kind]]);
 }
 
-/** The module of a name: its place says, else the name itself; "" where neither does.
+/** The module of a name: its place says, else the name itself; "" where neither does, and for code without a name.
  * @param {Names} names
  * @param {number} id */
 export function moduleOf(names, id) {
+  if (NAMELESS.test(names.texts[id])) return "";
+  if (kindOf(names, id) === "kernel") return "[kernel]";
   const place = names.given > id ? id : names.madeFrom.get(id) ?? -1;
   const known = names.places && names.places.modules[names.places.moduleOf[place] ?? 0];
-  if (known) return known;
-  return kindOf(names, id) === "kernel" ? "[kernel]" : moduleInName(names.texts[id]);
+  return known || moduleInName(names.texts[id]);
 }
 
 /** The colours of modules or packages: the heaviest have those that are farthest apart, light ones share the pale ones.
  * @param {string[]} groups the heaviest first
  * @returns {(group: string) => Rgb} */
 export function groupColours(groups) {
-  const grey = new Map([["", UNKNOWN], ["[kernel]", KERNEL], ["[unknown]", UNKNOWN]]);
+  const grey = new Map([["", UNKNOWN], ["[kernel]", KERNEL]]);
   const places = new Map(groups.filter((group) => !grey.has(group)).map((group, n) => [group, n]));
   const half = CALM.length / 2;
   return (group) => {
@@ -212,6 +216,7 @@ export function moduleInName(text) {
  * @param {Names} names
  * @param {number} id */
 export function packageOf(names, id) {
+  if (NAMELESS.test(names.texts[id])) return "";
   return kindOf(names, id) === "kernel" ? "[kernel]" : packageInName(names.texts[id]);
 }
 

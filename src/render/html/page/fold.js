@@ -4,13 +4,11 @@
 /** @import { Steps } from "./steps.js" */
 
 import { changed } from "./merge.js";
+import { NAMELESS } from "./names.js";
 import { STEP } from "./steps.js";
 
 /** The least frames that become one. */
 const LEAST_RUN = 3;
-
-/** Frames without a name. */
-const NAMELESS = /^\[unknown\](_\[\w\])?$/;
 
 /** A tree with one frame for each run of unknown frames, and for each run of frames that weigh nothing themselves and call one function each; the first of
  * a run stays, and so does what was searched for.

@@ -10,6 +10,8 @@ import { sortedInSteps } from "./steps.js";
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 /** Joiners that join no emoji. */
 const JOINERS = /(?<!\p{Extended_Pictographic}(?:\ufe0f|[\u{1f3fb}-\u{1f3ff}])?)\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
+/** Code without a name: what `label.rs` says, too. */
+export const NAMELESS = /^(?:\[(?:unknown|perf-\d+\.map)\]|0x[\da-f]+)(?:_\[[kijw]\])?$/i;
 const LONGEST_SHOWN = 10000;
 const KEY_LENGTH = 120;
 
