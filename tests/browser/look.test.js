@@ -103,6 +103,16 @@ test("code without a name is grey in the page and in the picture, and so is the 
   assert.equal(await colourOf(perf, "a;f;do_read"), "rgb(205, 194, 181)");
 });
 
+test("the legend tells files apart by their ends, and shows all shares", async () => {
+  const files = ["threading.py", "json/encoder.py", "json/__init__.py", "email/__init__.py"];
+  const folded = files.map((file, n) => `f${n} (/opt/python311/lib/python3.11/${file}:7) ${10 + n}\n`).join("");
+  const page = await view(folded, { hash: "#colour=module" });
+  assert.equal(await text(page, "legend"), "email/__init__.py 28.26%json/__init__.py 26.09%encoder.py 23.91%threading.py 21.74%");
+  const swatches = await page.$$eval("#legend span", (all) => all.map((one) => [one.title, one.querySelector("i").offsetWidth, one.scrollWidth - one.clientWidth]));
+  assert.deepEqual(swatches.map(([, width, hidden]) => [width, hidden]), files.map(() => [14, 0]));
+  assert.ok(swatches[0][0].endsWith("/lib/python3.11/email/__init__.py"), swatches[0][0]);
+});
+
 test("every label of the page has a contrast of 4.5", async () => {
   const folded = Array.from({ length: 60 }, (_, n) => `m;lib${n % 20}::f${n}_[${"kijw"[n % 4]}] 10\n`).join("");
   for (const colorScheme of ["light", "dark"]) {

@@ -11,6 +11,8 @@ import { percent } from "./numbers.js";
 
 /** The most modules in the legend. */
 const MOST_MODULES = 12;
+/** A longer name is that of its file, or of the folders next to it. */
+const LONG_GROUP = 24;
 
 /** @param {App} app
  * @returns {HTMLElement[]} */
@@ -70,13 +72,28 @@ export function legendOf(model, most) {
   } else if (groupOf) {
     const groups = model.memo.get("groups", [model.tree, state.colour], () => heaviestGroups(model, groupOf)).filter(([, share]) => share > 0);
     const colourOf = model.paints.groups(state.colour);
-    const label = (/** @type {string} */ group, /** @type {number} */ share) => `${names.harmless(group).slice(0, 60) || "not known"} ${percent(share, 1)}`;
-    entries.push(...groups.slice(0, most).map(([group, share]) => swatch(css(toned(colourOf(group), dark)), label(group, share))));
+    entries.push(...groups.slice(0, most).map(([group, share]) => {
+      const entry = swatch(css(toned(colourOf(group), dark)), `${names.harmless(endOf(group, groups)).slice(0, 60) || "not known"} ${percent(share, 1)}`);
+      entry.title = names.harmless(group);
+      return entry;
+    }));
     if (groups.length > most) entries.push(make("span", {}, `and ${groups.length - most} others`));
   } else if (state.colour === "name") {
     entries.push(...about.legend.map(([label, hue]) => swatch(css(hueColour(hue, 0.5)), label)));
   }
   return entries;
+}
+
+/** The end of a long path that no other group has: of `/usr/lib/python3.11/json/__init__.py` as many folders as tell it apart.
+ * @param {string} group
+ * @param {[string, number][]} groups */
+function endOf(group, groups) {
+  if (group.length <= LONG_GROUP) return group;
+  for (let at = group.length; (at = group.lastIndexOf("/", at - 1)) > 0; ) {
+    const end = group.slice(at);
+    if (groups.every(([other]) => other === group || !other.endsWith(end))) return end.slice(1);
+  }
+  return group;
 }
 
 /** Every group with the share of the weight that its functions have themselves, the heaviest first.
