@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { allQuiet, inChromium } from "./picture.js";
-import { box, settled, text, view } from "./viewer.js";
+import { box, longNamesCompared, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
 
@@ -50,6 +50,17 @@ test("the verdict of a comparison stays above the frames", FINGERS, async () => 
   const [map, stage] = await Promise.all(["status", "stage"].map((id) => page.locator(`#${id}`).boundingBox()));
   assert.ok(map.height < 50 && stage.y - map.y < 60 && stage.y < 300, JSON.stringify([map, stage]));
   assert.equal(await text(page, "sheet"), "Tap to read · tap again to zoom · hold for more");
+});
+
+test("on a phone the verdict leaves the frames half of the screen, and the hottest functions fit", FINGERS, async () => {
+  const compared = await view(longNamesCompared(), phone);
+  const [answer, main] = await Promise.all(["#answer", "main"].map((one) => compared.locator(one).boundingBox()));
+  assert.ok(answer.height <= 90 && main.height > 422, JSON.stringify([answer, main]));
+  const names = ["runtime.asyncPreemptAtSafePoint", "runtime.memclrNoHeapPointersChunked", "regexp.(*Regexp).tryBacktrack"];
+  const go = await view(names.map((one, n) => `main.main;regexp.(*Regexp).doExecuteAll;${one} ${30 - n}\n`).join("") + "main.main;idle 40\n", phone);
+  const sheet = await go.$eval("#sheet", ({ scrollHeight, clientHeight }) => [scrollHeight, clientHeight]);
+  assert.ok(sheet[0] <= sheet[1], String(sheet));
+  assert.match(await text(go, "sheet"), /fromdoExecuteAll$/);
 });
 
 test("in the table of a phone names are short, and whole in the title", FINGERS, async () => {

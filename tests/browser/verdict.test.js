@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { allQuiet, run, save, small, twoThreads } from "./picture.js";
-import { clickOn, openPage, refine, search, settled, text, view } from "./viewer.js";
+import { clickOn, longNamesCompared, openPage, refine, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
 
@@ -42,6 +42,17 @@ test("it is that of what is focused, searched for and zoomed into, and says the 
   await settled(page);
   assert.match(await text(page, "answer"), /^Hottest selfgc 100\.0%/);
   assert.deepEqual(await page.$eval("#answer", (line) => [line.role, line.ariaLive]), ["status", "polite"]);
+});
+
+test("a thread is no branch: the heaviest function in one is", async () => {
+  const page = await view("P7;T0:9;run;parse 20\nP7;T0:9;run;read 15\nP7;T0:10;wait 33\nP7;T0:11;spin 32\n");
+  assert.equal(await text(page, "answer"), "Hottest selfwait 33.0%spin 32.0%parse 20.0%totalrun 35.0%");
+});
+
+test("no name in the verdict of a comparison is crushed by the others", async () => {
+  const page = await view(longNamesCompared(), { viewport: { width: 1280, height: 800 } });
+  const widths = await page.$$eval("#answer .link", (all) => all.map((one) => one.getBoundingClientRect().width));
+  assert.ok(widths.length >= 4 && widths.every((width) => width > 80), `${widths}: ${await text(page, "answer")}`);
 });
 
 test("the weights of threads follow the steps of refining", async () => {

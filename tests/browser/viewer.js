@@ -150,3 +150,19 @@ export function rows(page) {
     return small ? whole.slice(0, whole.length - small.length) : whole;
   })));
 }
+
+/** A comparison of functions with long names, of which some changed much. */
+export function longNamesCompared() {
+  let state = 7;
+  const random = (below) => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return (state >>> 16) % below;
+  };
+  const name = () => `application::process_request_of_component_${random(240)}`;
+  const lines = Array.from({ length: 300 }, () => {
+    const before = 10 + random(190);
+    const after = Math.floor(before * [0, 0.5, 1, 1, 1, 1.5, 2][random(7)]);
+    return `main;${Array.from({ length: 2 + random(7) }, name).join(";")} ${before}000000 ${after}000000\n`;
+  });
+  return "# unit: ns\n" + lines.join("");
+}

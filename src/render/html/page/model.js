@@ -169,7 +169,7 @@ export class Model {
     }
     const isStraight = state.view === "flame" || state.view === "icicle";
     const inSight = isStraight ? find(tree, names, state.zoom) : 0;
-    const heats = yield* memo.getting("heats", [tree, inSight], () => heatsOf(tree, inSight, names));
+    const heats = yield* memo.getting("heats", [tree, inSight], () => heatsOf(tree, inSight, names, from.threads.frames(names)));
     if (about.differential) yield* memo.getting("functions", [tree], () => functions(tree, names.texts.length));
     for (const part of parts) if (!chart) yield* setWidthsOnce(part.tree, state.widths);
     Object.assign(this, from === this ? {} : from, { state, problem, about, base, pools, merged, spreads, refined: refinedTree, marks, found, tree, heats, threadWeights, chart, outline, parts, moved: null });

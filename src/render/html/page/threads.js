@@ -94,11 +94,15 @@ export class Threads {
     /** Its depth, from 1; 0 where there is none. */
     this.labelDepth = about.labels.indexOf(this.label) + 1;
     /** @type {RootKind} */
-    this.kind = this.areTimed ? "none" : thread ? "threads" : this.label ? "label" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
+    const roots = thread ? "threads" : this.label ? "label" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
+    /** @type {RootKind} */
+    this.kind = this.areTimed ? "none" : roots;
     /** The number of each node's thread; 0 is none. */
     this.of = new Uint32Array(this.kind === "none" ? 0 : whole.n);
-    /** True if stacks begin with frames that name threads. */
-    this.haveFrames = Boolean(thread) || (!this.label && kindOfRoots(about, names, whole) !== "none");
+    /** True if stacks begin with frames that name threads, or may do. */
+    this.haveFrames = roots === "threads" || roots === "first frames";
+    /** True if they do. */
+    this.areSure = roots === "threads";
     /** @type {Map<string, number>} the number of the thread of each key */
     this.numbers = new Map();
     /** @type {Thread[]} the heaviest first */
@@ -152,6 +156,20 @@ export class Threads {
     found.forEach(({ key }, n) => this.numbers.set(key, n + 1));
     const weigh = (/** @type {Thread} */ one) => one.after + one.before;
     return found.filter((one) => weigh(one) > 0).sort((a, b) => weigh(b) - weigh(a));
+  }
+
+  /** Marks the names of the frames that stacks begin with and that name their threads.
+   * @param {Names} names */
+  frames(names) {
+    const { whole, labelDepth } = this;
+    const marks = new Uint8Array(names.texts.length);
+    if (!this.areSure) return marks;
+    const depth = labelDepth || 1;
+    for (let i = 1; i < whole.n; i = whole.depth[i] < depth + 1 ? i + 1 : whole.end[i]) {
+      if (whole.depth[i] <= depth || !labelDepth && CLOSER.test(names.texts[whole.name[i]])) marks[whole.name[i]] = 1;
+    }
+    for (const [id, from] of names.madeFrom) marks[id] ||= marks[from] ?? 0;
+    return marks;
   }
 
   /** Only the stacks of some threads; all where none of them is known.

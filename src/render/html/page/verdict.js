@@ -25,7 +25,7 @@ const NEARLY_ALL = 0.8;
 /** The share of frames without a name above which the line says what helps. */
 const MUCH_UNKNOWN = 0.1;
 /** Longer names are shortened. */
-const LONG_NAME = 32;
+const longName = () => (innerWidth < 760 ? 18 : 32);
 /** Frames of what records waits: the leaf of each of its stacks. */
 const TRACER = /^(_*bpf_|__traceiter_|perf_trace_|trace_event_|sched_switch(\b|_\[))/;
 /** The frames between such a leaf and the function that waits. */
@@ -43,6 +43,7 @@ const UNNAMED = /^(?:\[unknown\]|0x[\da-f]+)(?:_\[\w\])?$/;
  * @property {Float64Array} total
  * @property {number} unknown the weight of the stacks with frames without a name
  * @property {number} unknownSelf the self weight of such frames
+ * @property {Uint8Array} threads
  * @property {number} branch the node of the heaviest branch; 0 if there is only one stack
  */
 
@@ -50,15 +51,16 @@ const UNNAMED = /^(?:\[unknown\]|0x[\da-f]+)(?:_\[\w\])?$/;
  * @param {Tree} tree
  * @param {number} from its uppermost node
  * @param {Names} names
+ * @param {Uint8Array} threads by name: the frames that name a thread, which is no branch
  * @returns {Steps<Heats>} */
-export function* heatsOf(tree, from, names) {
+export function* heatsOf(tree, from, names, threads) {
   const { name, parent, end } = tree;
   const traces = Uint8Array.from(names.texts, (text) => Number(TRACER.test(text)));
   const switches = Uint8Array.from(names.texts, (text, id) => traces[id] | Number(SWITCH.test(text)));
   const unnamed = Uint8Array.from(names.texts, (text) => Number(UNNAMED.test(text)));
   const heats = {
     tree, from, all: tree.total[from], self: new Float64Array(names.texts.length), total: new Float64Array(names.texts.length),
-    unknown: 0, unknownSelf: 0, branch: branchOf(tree, from, unnamed, switches),
+    unknown: 0, unknownSelf: 0, threads, branch: branchOf(tree, from, unnamed, threads, switches),
   };
   const openUntil = new Uint32Array(names.texts.length);
   for (let i = from, below = from; i < end[from]; i++) {
@@ -88,17 +90,18 @@ export function* heatsOf(tree, from, names) {
 /** The heaviest callee of the last node that more than half of all stacks go through: the outermost call of it.
  * @param {Tree} tree
  * @param {number} from
- * @param {Uint8Array} unnamed by name
+ * @param {Uint8Array} unnamed by name: no branch
+ * @param {Uint8Array} threads likewise: it is in the heaviest one
  * @param {Uint8Array} switches by name: no branch, as what they are called in waits */
-function branchOf({ name, end, parent, total }, from, unnamed, switches) {
+function branchOf({ name, end, parent, total }, from, unnamed, threads, switches) {
   let [node, best] = [from, 0];
   do {
     let heaviest = 0;
     for (let k = node + 1; k < end[node]; k = end[k]) if (!heaviest || total[k] > total[heaviest]) heaviest = k;
     if (!heaviest || !total[heaviest]) break;
-    if (!unnamed[name[heaviest]]) best = heaviest;
+    if (!unnamed[name[heaviest]] && !threads[name[heaviest]]) best = heaviest;
     node = heaviest;
-  } while (total[node] > total[from] / 2);
+  } while (total[node] > total[from] / 2 || threads[name[node]]);
   while (parent[best] > from && (switches[name[best]] || name[parent[best]] === name[best])) best = parent[best];
   return best;
 }
@@ -118,11 +121,14 @@ export function showVerdict(app) {
  * @param {string} note */
 function link({ model, navigation }, id, note) {
   const name = model.names.show(id);
-  const label = name.length > LONG_NAME ? shorterForms(name).find((form) => form.length <= LONG_NAME) ?? shorterForms(name).at(-1) ?? name : name;
+  const most = longName();
+  const label = name.length > most ? shorterForms(name).find((form) => form.length <= most) ?? shorterForms(name).at(-1) ?? name : name;
   const open = { class: "link", title: `${name}: callers and callees`, click: () => navigation.butterfly(id) };
   const made = make("span", {}, make("button", open, label.slice(0, 200)), note && ` ${note}`);
   // A short name has room beside a long one.
-  made.style.flexShrink = label.length > 16 ? "1" : "0";
+  const isLong = label.length > 24;
+  made.style.flexShrink = isLong ? "1" : "0";
+  if (isLong) made.style.minWidth = "20ch";
   return made;
 }
 
@@ -146,7 +152,7 @@ function hottestOfView(app) {
   if (callers) parts.push(make("b", {}, "called from"), ...heaviest(callers).map((id) => link(app, id, share(callers[id]))));
   else if (branch && tree.name[branch] !== hottest[0] && tree.name[branch] !== names.other && tree.total[branch] < 0.9995 * all) {
     let above = tree.parent[branch];
-    while (above > from && UNNAMED.test(names.texts[tree.name[above]])) above = tree.parent[above];
+    while (above > from && (heats.threads[tree.name[above]] || UNNAMED.test(names.texts[tree.name[above]]))) above = tree.parent[above];
     parts.push(make("b", {}, "total"), link(app, tree.name[branch], share(tree.total[branch])));
     if (above > from) parts.push(make("span", {}, "from"), link(app, tree.name[above], ""));
   }
