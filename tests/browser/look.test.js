@@ -113,6 +113,17 @@ test("the legend tells files apart by their ends, and shows all shares", async (
   assert.ok(swatches[0][0].endsWith("/lib/python3.11/email/__init__.py"), swatches[0][0]);
 });
 
+test("the numbers of the table stand beside the names, however short these are", async () => {
+  const at = async (folded) => {
+    const page = await view(folded, { hash: "#view=table", viewport: { width: 1440, height: 900 } });
+    return page.$eval("#list thead th:nth-child(2)", (one) => one.getBoundingClientRect().left);
+  };
+  assert.ok(await at("main;parse 6\nmain;read 4\n") < 320);
+  assert.ok(await at(`${"long_name".repeat(30)} 6\n`) > 600);
+  const long = await view(`main;${"outer::".repeat(20)}inner::find 6\n`, { hash: "#view=table" });
+  assert.match((await rows(long))[0][0], /::inner::find$/);
+});
+
 test("every label of the page has a contrast of 4.5", async () => {
   const folded = Array.from({ length: 60 }, (_, n) => `m;lib${n % 20}::f${n}_[${"kijw"[n % 4]}] 10\n`).join("");
   for (const colorScheme of ["light", "dark"]) {

@@ -12,6 +12,8 @@ import { functions, sortRows } from "./table.js";
 
 /** Rows shown before one asks for more. */
 const PAGE = 200;
+/** The rows that the column of names is made for: nine in ten have room. */
+const NEAR = 25;
 
 export class List {
   /** @param {App} app */
@@ -85,7 +87,9 @@ export class List {
     // In a narrow window the name stays and the other columns scroll.
     table.style.minWidth = `calc(${narrow && !about.differential ? 130 : 180}px + ${columns.map(([, , width]) => (width.endsWith("ch") ? width : "0px")).join(" + ")})`;
     // The numbers stand near the names.
-    if (!narrow) table.style.maxWidth = `calc(720px + ${columns.map(([, , width]) => width || "0px").join(" + ")})`;
+    const lengths = rows.slice(0, NEAR).map(({ id }) => this.#label(id).length).sort((a, b) => a - b);
+    const usual = Math.max(lengths[Math.floor(lengths.length * 0.9)] ?? 0, 30);
+    if (!narrow) table.style.maxWidth = `calc(min(${usual}ch, 720px) + ${columns.map(([, , width]) => width || "0px").join(" + ")})`;
     this.box.replaceChildren(table);
     if (rows.length > this.shown) {
       const more = () => {
@@ -103,6 +107,15 @@ export class List {
     return memo.get("functions", [tree], () => atOnce(functions(tree, names.texts.length)));
   }
 
+  /** The name of a function, in a shorter form where its end would have no room.
+   * @param {number} id */
+  #label(id) {
+    const name = this.app.model.names.show(id);
+    const most = innerWidth < 760 ? 24 : 90;
+    const forms = name.length > most ? shorterForms(name) : [];
+    return (forms.find((form) => form.length <= most) ?? forms.at(-1) ?? name).slice(0, 400);
+  }
+
   /** @param {Row} row */
   #row(row) {
     const { app } = this;
@@ -110,8 +123,7 @@ export class List {
     const whole = tree.total[0];
     const shown = names.show(row.id);
     const text = shown.slice(0, 400);
-    const label = innerWidth < 760 ? (shorterForms(shown)[0] ?? shown).slice(0, 400) : text;
-    const name = make("button", { title: `${text}: callers and callees; right-click or m for more`, click: () => app.navigation.butterfly(row.id) }, make("bdi", {}, label));
+    const name = make("button", { title: `${text}: callers and callees; right-click or m for more`, click: () => app.navigation.butterfly(row.id) }, make("bdi", {}, this.#label(row.id)));
     const weight = (/** @type {number} */ value, /** @type {number} */ most) => {
       const cell = make("td", { class: "num bar-of", title: `${numbers.withSamples(value)}, exactly ${numbers.exactly(value)}` },
         numbers.cell(value), make("small", {}, percent(value, whole)));
