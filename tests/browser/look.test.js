@@ -124,6 +124,12 @@ test("the numbers of the table stand beside the names, however short these are",
   assert.match((await rows(long))[0][0], /::inner::find$/);
 });
 
+test("the title is the program with its arguments, without its folder", async () => {
+  const page = await view("# command: /home/user/app/bin/orders --in /tmp/x\nmain;a 1\n");
+  assert.deepEqual(await page.$eval("#title", (one) => [one.textContent, one.title]), ["orders --in /tmp/x", "/home/user/app/bin/orders --in /tmp/x"]);
+  assert.equal(await text(await view("# command: ./app\nmain;a 1\n", {}, "--title", "/api/orders is slow"), "title"), "/api/orders is slow");
+});
+
 test("every label of the page has a contrast of 4.5", async () => {
   const folded = Array.from({ length: 60 }, (_, n) => `m;lib${n % 20}::f${n}_[${"kijw"[n % 4]}] 10\n`).join("");
   for (const colorScheme of ["light", "dark"]) {

@@ -9,8 +9,10 @@ import { byId, make, swatch } from "./dom.js";
 /** @param {App} app */
 export function showHeader(app) {
   const { about, names, numbers, whole } = app.model;
-  byId("title").textContent = names.harmless(about.title);
-  byId("title").title = names.harmless(about.title);
+  const title = byId("title");
+  title.title = names.harmless(about.title);
+  // Of a command the program says more than its folder.
+  title.textContent = about.details.some(([, text]) => text === about.title) ? title.title.replace(/^\/\S*\/(?=[^\s/])/u, "") : title.title;
   const facts = byId("facts");
   const menu = /** @type {HTMLSelectElement} */ (byId("value"));
   const { views } = app.model;
