@@ -17,6 +17,9 @@ const QUALIFIER = /^(?:[\w$~@-]+|\(anonymous namespace\)|\(\*?\w+\))(?:::|[./])(
 /** The rest of a name that says nothing alone: what compilers append, the ending of a file, a closure. */
 const NOTHING = /^(?:isra|constprop|part|cold|llvm|lto_priv|clone|so|py|rb|m?js|ts|php|pl|sh|map|exe|dll|func\d+|lambda|anonymous|init)(?![A-Za-z_])/u;
 
+/** The name that `Names.fold` makes. */
+const RUN = /^(⋯ \d+): (.*) … (.*)$/u;
+
 const LONGEST_SHORTENED = 2000;
 /** @type {Map<string, string[]>} */
 const shortForms = new Map();
@@ -33,9 +36,13 @@ export function shorterForms(name) {
   return forms;
 }
 
-/** @param {string} name */
+/** @param {string} name
+ * @returns {string[]} */
 function formsOf(name) {
   if (name.length > LONGEST_SHORTENED) return [];
+  // A run of frames is short by its ends.
+  const [, count, ...ends] = RUN.exec(name) ?? [];
+  if (count) return [0, -1].map((at) => `${count}: ${ends.map((end) => formsOf(end).at(at) ?? end).join(" … ")}`).concat(count);
   const bare = withoutTemplates(name).replace(FOLDERS, " $1");
   const forms = [bare];
   let rest = bare.replace(PLACE, "").replace(PARAMETERS, "").replace(RETURNED, "").replace(IMPLEMENTED, "$1");
