@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { allQuiet } from "./picture.js";
-import { address, box, inSight, refine, savedStacks, settled, text, view } from "./viewer.js";
+import { address, box, inSight, savedStacks, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
 
@@ -62,8 +62,12 @@ test("many threads of a pool are one, few are so by a click, and the command say
   assert.ok((await inSight(many)).includes("lto_cgu.07"));
   const few = await view(`# producer: perf 6.1\n${threads(4)}rustc;main 5\n`);
   assert.ok((await inSight(few)).includes("lto_cgu.03"));
-  await refine(few, "Merge those of lto_cgu");
+  await few.click("#controls >> text=Merge lto_cgu");
+  await settled(few);
   assert.ok((await inSight(few)).includes("lto_cgu;opt;f1"));
+  assert.ok(await few.isHidden("#pools"));
+  const both = await view(`# producer: perf 6.1\n${threads(30)}worker-1;main 5\nworker-2;main 5\n`);
+  assert.equal(await text(both, "pools"), "Merge worker");
 });
 
 test("the panel of threads opens on more of them than a function takes arguments", async () => {

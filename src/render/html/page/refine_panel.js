@@ -34,12 +34,5 @@ export function refinePanel(app) {
     problem,
     make("h2", {}, "All frames"),
     make("div", { class: "row" }, ...OPERATIONS.filter((one) => one.value).map(button)),
-    ...(app.model.pools.length > app.model.merged.length ? [make("h2", {}, "Numbered threads"), make("div", { class: "row" }, make("button", {
-      title: app.model.pools.map(({ name, ids }) => `${name} ×${ids.length}`).join(", "),
-      click: () => {
-        byId("refine").hidePopover();
-        app.change({ pools: "all", zoom: [] });
-      },
-    }, `Merge those of ${app.model.pools.length === 1 ? app.model.pools[0].name : `${app.model.pools.length} pools`}`))] : []),
   ];
 }

@@ -21,6 +21,7 @@ export class Toolbar {
     this.#listenToTabs();
     this.#listenToSearch();
     this.#listenToComparison();
+    byId("pools").addEventListener("click", () => app.change({ pools: "all", zoom: [] }));
     byId("theme").addEventListener("click", () => app.theme.toggle());
   }
 
@@ -92,7 +93,11 @@ export class Toolbar {
   }
 
   #showThreads() {
-    const { names, state, threads } = this.app.model;
+    const { merged, names, pools, state, threads } = this.app.model;
+    const split = pools.filter((pool) => !merged.includes(pool));
+    byId("pools").hidden = !split.length;
+    byId("pools").textContent = `Merge ${split.length === 1 ? names.harmless(split[0].name).slice(0, 20) : `${split.length} pools`}`;
+    byId("pools").title = `Numbered threads as one: ${split.map(({ name, ids }) => `${names.harmless(name)} ×${ids.length}`).join(", ")}`;
     const button = byId("threads-open");
     const chosen = threads.chosen(state.threads).length;
     const word = threads.kind === "threads" ? "thread" : "first frame";
