@@ -272,6 +272,20 @@ test("pictures are saved as PNG and SVG", async () => {
   }
 });
 
+test("the words above a narrow picture stand in as many lines as they need", async () => {
+  const folded = Array.from({ length: 8 }, (_, n) => `library_number_${n}::f ${20 - n}\n`).join("");
+  const page = await view(`# command: ${"word ".repeat(30)}\n${folded}`, { viewport: { width: 390, height: 700 }, hash: "#colour=module" });
+  const svg = String(await saved(page, "Picture, SVG"));
+  const texts = [...svg.matchAll(/<text x="([\d.]+)" y="(\d+)"[^>]*>([^<]*)<\/text>/g)].map(([, x, y, words]) => [Number(x), Number(y), words]);
+  const legend = texts.filter(([, , words]) => /^library_number_\d [\d.]+%$/.test(words));
+  assert.equal(legend.length, 8);
+  assert.ok(new Set(legend.map(([, y]) => y)).size >= 4, JSON.stringify(legend));
+  for (const [x, , words] of texts) assert.ok(x + words.length * 6 <= 390, `${x}: ${words}`);
+  assert.equal(texts.map(([, , words]) => words).join("").match(/word/g).length, 30);
+  const frames_ = [...svg.matchAll(/<title>[^<]*<\/title><rect x="[\d.]+" y="([\d.]+)"/g)].map(([, y]) => Number(y));
+  assert.ok(Math.min(...frames_) > Math.max(...legend.map(([, y]) => y)));
+});
+
 test("names, stacks and links are copied", async () => {
   const page = await view(small, { permissions: ["clipboard-read", "clipboard-write"] });
   const copied = () => page.evaluate(() => navigator.clipboard.readText());

@@ -12,14 +12,17 @@ import { rangeText } from "./timeline_data.js";
 export const LINE = 18;
 /** The most colours that are explained. */
 const COLOURS = 8;
-/** The most letters of a line. */
+/** The most letters of a text. */
 const LETTERS = 240;
+/** The width of a letter, in pixels. */
+const LETTER = 6.8;
 
-/** The lines above a picture, the title first, and its colours with what they stand for.
+/** The lines above a picture, the title first, and its colours with what they stand for and where they are.
  * @param {Model} model
  * @param {number} left the number of rows that are not drawn
- * @returns {{ lines: string[], colours: [string, string][] }} */
-export function captionOf(model, left) {
+ * @param {number} width of the picture
+ * @returns {{ lines: string[], colours: { colour: string, label: string, x: number, y: number }[], height: number }} */
+export function captionOf(model, left, width) {
   const { about, merged, names, numbers, state, threads, times, tree, whole } = model;
   const lines = [about.title, factsLine(model).join(" · ")];
   const chosen = threads.chosen(state.threads);
@@ -32,11 +35,18 @@ export function captionOf(model, left) {
   if (shown.length) lines.push(`Shown: ${shown.join(" · ")}`);
   if (state.chips.length || merged.length) lines.push(command(state.chips, chosen, "", times ? state.ranges : [], state.shares, merged));
   if (left) lines.push(`${left.toLocaleString("en")} deeper rows are not drawn`);
-  const colours = legendOf(model, COLOURS).map((entry) => /** @type {[string, string]} */ ([
-    /** @type {HTMLElement | null} */ (entry.querySelector("i"))?.style.backgroundColor ?? "", entry.textContent ?? ""]));
-  return { lines: lines.filter(Boolean).map((line) => names.harmless(line).slice(0, LETTERS)), colours: colours.filter(([colour]) => colour) };
+  const most = Math.max(Math.floor((width - 16) / LETTER), 10);
+  const pieces = new RegExp(`.{1,${most}}(?: |$)|.{${most}}`, "gu");
+  const texts = lines.filter(Boolean).flatMap((line) => names.harmless(line).slice(0, LETTERS).match(pieces) ?? []);
+  let [x, y] = [8, 5 + texts.length * LINE];
+  const colours = legendOf(model, COLOURS).flatMap((entry) => {
+    const colour = /** @type {HTMLElement | null} */ (entry.querySelector("i"))?.style.backgroundColor;
+    if (!colour) return [];
+    const label = entry.textContent ?? "";
+    const wide = 30 + Math.ceil(label.length * LETTER);
+    if (x > 8 && x + wide > width) [x, y] = [8, y + LINE];
+    x += wide;
+    return [{ colour, label, x: x - wide, y }];
+  });
+  return { lines: texts, colours, height: y + (colours.length ? LINE : 0) + 5 };
 }
-
-/** The height of a caption, in pixels.
- * @param {{ lines: string[], colours: [string, string][] }} caption */
-export const heightOf = ({ lines, colours }) => (lines.length + (colours.length ? 1 : 0)) * LINE + 10;

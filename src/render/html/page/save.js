@@ -3,7 +3,7 @@
 /** @import { App } from "./app.js" */
 /** @import { Model } from "./model.js" */
 
-import { LINE, captionOf, heightOf } from "./caption.js";
+import { LINE, captionOf } from "./caption.js";
 import { weightText } from "./describe.js";
 import { css, partsOf, pixelOf } from "./colour.js";
 import { copy, download } from "./dom.js";
@@ -88,8 +88,8 @@ export function folded(model) {
 export function wholeView({ model, stage }) {
   const { ratio, width } = stage;
   const { height, scroll, left } = extent(model, Math.floor(HIGHEST / ratio));
-  const caption = captionOf(model, left);
-  const top = heightOf(caption);
+  const caption = captionOf(model, left, width);
+  const top = caption.height;
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round((height + top) * ratio);
@@ -111,14 +111,11 @@ export function wholeView({ model, stage }) {
     context.fillStyle = model.theme.ink;
     context.fillText(line, 8, 5 + (n + 0.5) * LINE, width - 16);
   });
-  let x = 8;
-  for (const [colour, label] of caption.colours) {
-    const y = 5 + caption.lines.length * LINE;
+  for (const { colour, label, x, y } of caption.colours) {
     context.fillStyle = colour;
     context.fillRect(x, y + 3, 12, 12);
     context.fillStyle = model.theme.ink;
     context.fillText(label, x + 17, y + LINE / 2);
-    x += 30 + context.measureText(label).width;
   }
   return canvas;
 }
@@ -139,8 +136,8 @@ function drawing({ model, stage }) {
   const { scene, window, names } = model;
   const width = stage.width;
   const { height, scroll, left: cut } = extent(model, HIGHEST);
-  const caption = captionOf(model, cut);
-  const head = heightOf(caption);
+  const caption = captionOf(model, cut, width);
+  const head = caption.height;
   /** @type {string[]} */
   const boxes = [];
   for (const part of scene.parts) {
@@ -173,11 +170,8 @@ function drawing({ model, stage }) {
   }
   const { ink } = model.theme;
   const words = caption.lines.map((line, n) => `<text x="8" y="${18 + n * LINE}" fill="${ink}"${n ? "" : " font-weight=\"bold\""}>${inXml(line)}</text>`);
-  let x = 8;
-  for (const [colour, label] of caption.colours) {
-    const y = 5 + caption.lines.length * LINE;
+  for (const { colour, label, x, y } of caption.colours) {
     words.push(`<rect x="${x}" y="${y + 3}" width="12" height="12" fill="${colour}"/><text x="${x + 17}" y="${y + 13}" fill="${ink}">${inXml(label)}</text>`);
-    x += 30 + Math.ceil(label.length * 6.8);
   }
   const size = `width="${width}" height="${height + head}"`;
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size} viewBox="0 0 ${width} ${height + head}" font-family="sans-serif" font-size="12">`
