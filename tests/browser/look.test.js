@@ -113,6 +113,12 @@ test("the legend tells files apart by their ends, and shows all shares", async (
   assert.ok(swatches[0][0].endsWith("/lib/python3.11/email/__init__.py"), swatches[0][0]);
 });
 
+test("the title is the program with its arguments, without its folder", async () => {
+  const page = await view("# command: /home/user/app/bin/orders --in /tmp/x\nmain;a 1\n");
+  assert.deepEqual(await page.$eval("#title", (one) => [one.textContent, one.title]), ["orders --in /tmp/x", "/home/user/app/bin/orders --in /tmp/x"]);
+  assert.equal(await text(await view("# command: ./app\nmain;a 1\n", {}, "--title", "/api/orders is slow"), "title"), "/api/orders is slow");
+});
+
 test("the numbers of the table stand beside the names, however short these are", async () => {
   const at = async (folded) => {
     const page = await view(folded, { hash: "#view=table", viewport: { width: 1440, height: 900 } });
@@ -124,10 +130,15 @@ test("the numbers of the table stand beside the names, however short these are",
   assert.match((await rows(long))[0][0], /::inner::find$/);
 });
 
-test("the title is the program with its arguments, without its folder", async () => {
-  const page = await view("# command: /home/user/app/bin/orders --in /tmp/x\nmain;a 1\n");
-  assert.deepEqual(await page.$eval("#title", (one) => [one.textContent, one.title]), ["orders --in /tmp/x", "/home/user/app/bin/orders --in /tmp/x"]);
-  assert.equal(await text(await view("# command: ./app\nmain;a 1\n", {}, "--title", "/api/orders is slow"), "title"), "/api/orders is slow");
+test("buttons and links are at least 24 pixels high", async () => {
+  const samples = [1, 2, 3].map((n) => `pool  7/${100 + n}  ${(1 + n / 10).toFixed(6)}:  1 cycles: \n\t 10 f (/bin/app)\n\n`).join("");
+  for (const viewport of [{ width: 1440, height: 900 }, { width: 390, height: 844 }]) {
+    const page = await view(samples, { viewport, hash: "#time=0s..0.15s&q=f" });
+    const small = await page.$$eval("button, a, select, input", (all) => all.filter((one) => one.offsetWidth && !one.closest("#time-labels") && one.offsetHeight < 24).map((one) => `${one.id || one.textContent} ${one.offsetHeight}`));
+    assert.deepEqual(small, [], JSON.stringify(viewport));
+    const [tools, axis] = await page.evaluate(() => [document.getElementById("time-tools").getBoundingClientRect().right, document.getElementById("time-rows").getBoundingClientRect().left]);
+    assert.ok(tools <= axis, `${tools} is beyond ${axis}`);
+  }
 });
 
 test("every label of the page has a contrast of 4.5", async () => {
