@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { allQuiet, until } from "./picture.js";
-import { address, box, boxes, clickOn, savedStacks, search, settled, text, view } from "./viewer.js";
+import { address, box, boxes, clickOn, coloursOf, savedStacks, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
 
@@ -34,6 +34,12 @@ test("runs of frames with one callee become one frame", async () => {
   await settled(long);
   assert.ok((await paths(long)).includes("main;a;b;c;d;e;leaf"));
   assert.equal(await address(long), "");
+});
+
+test("a run has the colour of its first frame", async () => {
+  const page = await view("main;one::a;one::b;one::c;one::d;one::e;two::f 60\nmain;two::g 40\n", { hash: "#fold=1&colour=package" });
+  const [run, plain] = await coloursOf(page, ["main;one::a;⋯ 4: one::b … one::e", "main;one::a"]);
+  assert.equal(run, plain);
 });
 
 test("runs of unknown frames become one of them", async () => {

@@ -23,7 +23,8 @@ function known(groupOf) {
   return (names, id) => {
     let all = groups.get(names);
     if (!all) groups.set(names, (all = []));
-    return (all[id] ??= groupOf(names, id));
+    // A run of frames is of the group of its first.
+    return (all[id] ??= groupOf(names, names.folds.get(id)?.[0] ?? id));
   };
 }
 
