@@ -70,7 +70,7 @@ test("packages are told from names of many languages", async () => {
     ["github.com/x/y.F", "github.com/x/y"], ["Ljava/util/HashMap;::getNode", "java/util"], ["java.util.HashMap.get", "java.util"], ["runtime.mallocgc", "runtime"], ["fib (orders.py:15)", "orders.py"],
     ["main.<locals>.f (orders.py:15)", "orders.py"], ["parse (/app/node_modules/@a/b/i.js:1)", "@a/b"], ["thread (7): calc (1)", ""], ["vfs_read_[k]", "[kernel]"], ["main", ""], ["[libc.so.6]", "[libc.so.6]"],
     ["[libstdc++.so.6+0xa2a40]", "[libstdc++.so.6]"], ["Orders$Tiered.price", "Orders"], ["Orders.lambda$main$2", "Orders"], ["Orders.<init>", "Orders"],
-    ["JS:*handle /srv/shop/app.js:12:3", "/srv/shop/app.js"], ["LazyCompile:~ /srv/app.js:1:1", "/srv/app.js"], ["Builtins_Call", ""], ["main.main.func2.1", "main"]];
+    ["JS:*handle /srv/shop/app.js:12:3", "/srv/shop/app.js"], ["LazyCompile:~ /srv/app.js:1:1", "/srv/app.js"], ["Builtins_Call", "Builtins"], ["JS:^zlibBuffer node:zlib:94:20", "node:zlib"], ["main.main.func2.1", "main"]];
   const { packageInName } = await import("../../src/render/html/page/colour.js");
   for (const [name, wanted] of names) if (!name.endsWith("_[k]")) assert.equal(packageInName(name), wanted, name);
 });

@@ -51,6 +51,7 @@ test("shorter forms of names keep what tells functions apart", () => {
     ["JSONDecoder.raw_decode (json/decoder.py:353)", "JSONDecoder.raw_decode (decoder.py:353)", "JSONDecoder.raw_decode", "raw_decode"],
     ["JS:*handle /srv/shop/app.js:12:3", "JS:*handle app.js:12:3"],
     ["⋯ 3: std::thread::_Invoker<int>::run … core::fmt::write", "⋯ 3: std::thread::_Invoker::run … core::fmt::write", "⋯ 3: run … write", "⋯ 3"],
+    ["Builtins_ArrayTimSort", "Builtins_ArrayTimSort", "ArrayTimSort"],
     // Alone these would say nothing, or something else.
     ["shop::handle::{{closure}}", "shop::handle::{{closure}}", "handle::{{closure}}"],
     ["main.main.func2.1", "main.main.func2.1", "main.func2.1"],

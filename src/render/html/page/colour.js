@@ -234,9 +234,9 @@ export function packageInName(text) {
   // Go: encoding/json.Marshal; Java: java/util/HashMap.get, Ljava/util/HashMap;::get.
   const folders = /^L?((?:[\w$.-]+\/)+)([\w$-]+)[.;]/.exec(name);
   if (folders) return /^[A-Z]/.test(folders[2]) ? folders[1].split("/").slice(0, 2).join("/").replace(/\/$/, "") : folders[1] + folders[2];
-  // A script that was compiled: JS:*handle /srv/app.js:12:3; a class without a package: Orders$Item.price.
-  const other = /^\w+:.* (\/\S+?\.\w+)(?::\d+)+$/.exec(name) ?? /^([A-Z]\w*)[\w$]*\.[\w$<]/.exec(name);
-  if (other) return other[1];
+  // A script that was compiled: JS:*handle /srv/app.js:12:3; what V8 has built in; a class without a package: Orders$Item.price.
+  const other = /^\w+:.* ((?:\/|node:)\S+?)(?::\d+)+$/.exec(name) ?? /^(Builtins)_|^([A-Z]\w*)[\w$]*\.[\w$<]/.exec(name);
+  if (other) return other[1] ?? other[2];
   const dots = /^([a-z]\w*(?:\.[a-z]\w*)?)\.[\w$(<*]/.exec(name);
   // Without the closures of Go: main.main.func1.2.
   if (dots) return /^[^.]+\.[^.]+$/.test(name.replace(/(?:\.(?:func)?\d+)+$/, "")) ? name.split(".")[0] : dots[1];

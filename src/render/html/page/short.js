@@ -13,7 +13,7 @@ const RETURNED = /^(?!.*\boperator\b|.*:\d+$)(?:[\w:.*&[\]]+ )+(?=[\w$~]+(?:::|\
 /** A method of a type: `<alloc::vec::Vec as core::iter::FromIterator>::from_iter`. */
 const IMPLEMENTED = /^<&?(?:mut )?(?:\w+::)*(\w+)(?: as [^<>]*)?>(?=::)/u;
 /** The outermost qualifier. */
-const QUALIFIER = /^(?:[\w$~@-]+|\(anonymous namespace\)|\(\*?\w+\))(?:::|[./])(?=[A-Za-z_(~])/u;
+const QUALIFIER = /^(?:Builtins_|(?:[\w$~@-]+|\(anonymous namespace\)|\(\*?\w+\))(?:::|[./]))(?=[A-Za-z_(~])/u;
 /** The rest of a name that says nothing alone: what compilers append, the ending of a file, a closure. */
 const NOTHING = /^(?:isra|constprop|part|cold|llvm|lto_priv|clone|so|py|rb|m?js|ts|php|pl|sh|map|exe|dll|func\d+|lambda|anonymous|init)(?![A-Za-z_])/u;
 
