@@ -103,6 +103,12 @@ test("code without a name is grey in the page and in the picture, and so is the 
   assert.equal(await colourOf(perf, "a;f;do_read"), "rgb(205, 194, 181)");
 });
 
+test("a thread is of no module, whatever its name looks like", async () => {
+  const samples = ["tree/0:pool", "web::io"].map((name, n) => `${name}  7/${8 + n}  1.00${n}000:  1 cycles: \n\t 10 app::f (/bin/app)\n\n`).join("");
+  const page = await openPage(save("html", run("fg-render", samples, "--format", "html")), { hash: "#colour=module" });
+  assert.deepEqual(await coloursOf(page, ["tree/0:pool", "web::io"]), ["rgb(218, 215, 208)", "rgb(218, 215, 208)"]);
+});
+
 test("the legend tells files apart by their ends, and shows all shares", async () => {
   const files = ["threading.py", "json/encoder.py", "json/__init__.py", "email/__init__.py"];
   const folded = files.map((file, n) => `f${n} (/opt/python311/lib/python3.11/${file}:7) ${10 + n}\n`).join("");

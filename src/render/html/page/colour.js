@@ -167,11 +167,16 @@ export function kindsIn(names) {
   return kinds.map((kind) => [kind, KIND_NAMES[kind]]);
 }
 
+/** Code without a name, and threads, are of no module and no package.
+ * @param {Names} names
+ * @param {number} id */
+const isOfNone = (names, id) => NAMELESS.test(names.texts[id]) || names.threads?.[names.madeFrom.get(id) ?? id];
+
 /** The module of a name: its place says, else the name itself; "" where neither does, and for code without a name.
  * @param {Names} names
  * @param {number} id */
 export function moduleOf(names, id) {
-  if (NAMELESS.test(names.texts[id])) return "";
+  if (isOfNone(names, id)) return "";
   if (kindOf(names, id) === "kernel") return "[kernel]";
   const place = names.given > id ? id : names.madeFrom.get(id) ?? -1;
   const known = names.places && names.places.modules[names.places.moduleOf[place] ?? 0];
@@ -216,7 +221,7 @@ export function moduleInName(text) {
  * @param {Names} names
  * @param {number} id */
 export function packageOf(names, id) {
-  if (NAMELESS.test(names.texts[id])) return "";
+  if (isOfNone(names, id)) return "";
   return kindOf(names, id) === "kernel" ? "[kernel]" : packageInName(names.texts[id]);
 }
 

@@ -30,6 +30,8 @@ export class Names {
     this.seed = seed;
     /** @type {Places | null} where the code of names is; null where nothing is known */
     this.places = null;
+    /** @type {Uint8Array | null} the names of threads, which are of no module */
+    this.threads = null;
     this.given = sorted.length;
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     const whole = bytes.every((byte) => byte < 128) ? decoder.decode(bytes) : null;

@@ -76,6 +76,7 @@ export class Threads {
     if (times) keepSpelling(names, whole, times);
     const threads = new Threads(about, names, whole, times);
     if (threads.of.length) threads.all = yield* threads.#find(names);
+    names.threads = threads.frames(names);
     return threads;
   }
 
