@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{Running, fg_record, in_time, recorded, skip, stacks, text};
@@ -95,11 +96,16 @@ fn methods_are_named_unasked() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("Finite.java");
     fs::write(&source, FINITE).expect("a source");
+    // Once, and not for each recording.
+    if !Command::new("javac").arg(&source).status().is_ok_and(|status| status.success()) {
+        return skip("there is no compiler of Java");
+    }
+    let class = [Path::new("-cp"), folder.path(), Path::new("Finite")];
     let record = |name: &str, options: &[&str]| {
         let path = folder.path().join(name);
         let mut command = fg_record();
         command.env_remove("JAVA_TOOL_OPTIONS").args(options).arg("-o").arg(&path);
-        let output = recorded(command.args(["--", "java"]).arg(&source).arg("child"))?;
+        let output = recorded(command.args(["--", "java"]).args(class).arg("child"))?;
         let folded = fs::read_to_string(path).expect("folded text");
         let said = text(&output.stdout);
         let pids: Vec<u32> = said.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect();
@@ -120,7 +126,7 @@ fn methods_are_named_unasked() {
     // The last part comes when the program has ended.
     let every = folder.path().join("part-%S.folded");
     let mut command = fg_record();
-    command.args(["--every", "1h", "-o"]).arg(every).args(["--", "java"]).arg(&source);
+    command.args(["--every", "1h", "-o"]).arg(every).args(["--", "java"]).args(class);
     let output = recorded(&mut command).expect("as before");
     let pid = text(&output.stdout).split(' ').next().unwrap_or_default().to_owned();
     assert!(pid.parse::<u32>().is_ok(), "{output:?}");
