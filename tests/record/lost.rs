@@ -100,10 +100,10 @@ fn a_full_disk_keeps_what_fitted() {
     let folder = tempfile::tempdir().expect("a folder");
     let raw = folder.path().join("perf.data");
     // Some hundred samples with 32 KiB of stack each: far more than those of the program's start.
-    let script = "ulimit -f 40000; exec \"$@\"";
+    let script = "ulimit -f 20000; exec \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--raw", "-o"]);
-    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).args(["6000", "-", "3"])) else {
+    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).args(["1200", "-", "3"])) else {
         return;
     };
     assert_eq!(output.status.code(), Some(3), "the target is waited for: {output:?}");
@@ -116,11 +116,11 @@ fn a_full_disk_keeps_what_fitted() {
 fn a_full_disk_is_no_success() {
     let Some(program) = ready() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let script = "ulimit -f 40000; exec \"$@\"";
+    let script = "ulimit -f 2000; exec \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--raw", "-o"]);
     let raw = folder.path().join("perf.data");
-    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).arg("6000")) else { return };
+    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).arg("500")) else { return };
     assert!(text(&output.stderr).contains("the recording could not be written any more"), "{output:?}");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
