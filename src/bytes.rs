@@ -277,6 +277,11 @@ pub fn zigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
 }
 
+/// The unsigned number that stands for one with a sign: [`zigzag`] gives it back.
+pub fn to_zigzag(number: i64) -> u64 {
+    (number << 1 ^ number >> 63).cast_unsigned()
+}
+
 /// Appends a number as [`varint`] reads it.
 #[inline]
 pub fn push_varint(mut number: u64, out: &mut Vec<u8>) {

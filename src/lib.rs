@@ -109,6 +109,7 @@ pub mod input;
 pub(crate) mod json_text;
 pub mod limits;
 pub(crate) mod number;
+pub(crate) mod number_lists;
 pub(crate) mod printable;
 pub mod profile;
 #[cfg(any(feature = "cli", all(feature = "record", unix)))]

@@ -69,19 +69,31 @@ impl KeyedHasher {
     /// The hash of a stack.
     #[inline]
     pub(super) fn hash_stack(&self, stack: &[FrameId]) -> Hash {
+        self.hash_all(stack, |frame| frame.0)
+    }
+
+    /// The hash of some numbers.
+    #[cfg(feature = "render")]
+    #[inline]
+    pub(crate) fn hash_numbers(&self, numbers: &[u32]) -> Hash {
+        self.hash_all(numbers, |number| number)
+    }
+
+    #[inline]
+    fn hash_all<T: Copy>(&self, all: &[T], number: impl Fn(T) -> u32) -> Hash {
         let [mut a, mut b, by_a, by_b] = self.seeds;
         let mut mix = |word: u64| {
             a = fold(a ^ word, by_a);
             b = fold(b ^ word, by_b);
         };
-        let mut pairs = stack.chunks_exact(2);
+        let mut pairs = all.chunks_exact(2);
         for pair in &mut pairs {
-            mix(u64::from(pair[0].0) << 32 | u64::from(pair[1].0));
+            mix(u64::from(number(pair[0])) << 32 | u64::from(number(pair[1])));
         }
         // The length tells an odd frame at the end from a pair.
-        let odd = pairs.remainder().first().map_or(u64::MAX, |last| u64::from(last.0));
+        let odd = pairs.remainder().first().map_or(u64::MAX, |&last| u64::from(number(last)));
         mix(odd);
-        mix(stack.len() as u64);
+        mix(all.len() as u64);
         Hash { slot: a, check: b as u32 }
     }
 }
@@ -125,7 +137,7 @@ pub(crate) struct IdTable {
 
 impl IdTable {
     /// The number of bytes that the slots take.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(&self.slots[..])
     }
 

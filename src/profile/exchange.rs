@@ -183,6 +183,24 @@ struct Part {
     factor: Weight,
 }
 
+impl Part {
+    /// The values of a sample times a factor: the number of the type and each value.
+    fn each_value(
+        &self,
+        values: &[i64],
+        factor: Weight,
+        each: &mut impl FnMut(usize, Weight) -> crate::Result<()>,
+    ) -> crate::Result<()> {
+        let factor = self.factor.checked_mul(factor)?;
+        let is_one = factor == Weight::ONE;
+        for (&column, &value) in self.columns.iter().zip(values) {
+            let value = Weight::new(value.into());
+            each(column as usize, if is_one { value } else { value.checked_mul(factor)? })?;
+        }
+        Ok(())
+    }
+}
+
 impl Default for Exchange {
     fn default() -> Self {
         let mut texts = Interner::default();
@@ -316,6 +334,24 @@ impl Exchange {
         number
     }
 
+    /// The set of labels of a number.
+    pub(crate) fn labels_of(&self, number: u32) -> &[Label] {
+        &self.label_sets[number as usize]
+    }
+
+    /// The values of a sample of the input that began last: the number of the type and each value.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and those of `each`.
+    pub(crate) fn each_value(
+        &self,
+        values: &[i64],
+        mut each: impl FnMut(usize, Weight) -> crate::Result<()>,
+    ) -> crate::Result<()> {
+        let Some(part) = self.parts.last() else { return Ok(()) };
+        part.each_value(values, Weight::ONE, &mut each)
+    }
+
     /// Adds a sample of the input that began last.
     pub(super) fn push(&mut self, stack: u32, labels: u32, values: &[i64]) {
         let Some(part) = self.parts.len().checked_sub(1) else { return };
@@ -385,11 +421,6 @@ impl Exchanged {
         self.exchange.parts() > 0
     }
 
-    /// The labels of a sample.
-    pub fn labels(&self, sample: &Sample) -> &[Label] {
-        &self.exchange.label_sets[sample.labels as usize]
-    }
-
     /// The number of the labels of a sample.
     pub fn label_number(&self, sample: &Sample) -> u32 {
         sample.labels
@@ -405,11 +436,7 @@ impl Exchanged {
         mut each: impl FnMut(usize, Weight) -> crate::Result<()>,
     ) -> crate::Result<()> {
         let part = &self.exchange.parts[sample.part as usize];
-        let factor = part.factor.checked_mul(self.factor)?;
-        for (&column, &value) in part.columns.iter().zip(&self.exchange.values[sample.values..]) {
-            each(column as usize, Weight::new(value.into()).checked_mul(factor)?)?;
-        }
-        Ok(())
+        part.each_value(&self.exchange.values[sample.values..], self.factor, &mut each)
     }
 
     /// The same for other stacks: `numbers` has the new number of each old one, and values are multiplied

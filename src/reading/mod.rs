@@ -122,7 +122,7 @@ impl ReadOptions {
     }
 
     /// The reader of the format that was chosen.
-    fn chosen(&self) -> Result<Option<&'static dyn Collapser>> {
+    pub(crate) fn chosen(&self) -> Result<Option<&'static dyn Collapser>> {
         match (self.format.as_deref(), self.collapser) {
             (Some(name), Some(collapser)) if collapser.name() == name => Ok(Some(collapser)),
             (name, _) => name.map(registry::by_name).transpose(),
@@ -314,6 +314,39 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
     }
     let (profile, report) = read(&looked_at, options)?;
     Ok(Opened::Profile(Box::new(profile), Box::new(report)))
+}
+
+/// The formats whose readers tell a sink with an [`Exchange`](crate::profile::Exchange) of every sample.
+#[cfg(feature = "cli")]
+const EXCHANGED: &[&str] = &["pprof", "otlp"];
+
+/// Looks at sources, and returns true if all of them are recordings of formats of exchange, read with nothing
+/// changed. The sources are to be read as they are given back.
+///
+/// # Errors
+/// An I/O error, and [`ErrorKind::Unrecognised`].
+#[cfg(feature = "cli")]
+pub(crate) fn are_exchanged(sources: &[Source], options: &ReadOptions) -> Result<(Vec<Source>, bool)> {
+    let mut are_all = !options.collapse.count && !sources.is_empty();
+    if let Some(format) = &options.format {
+        return Ok((sources.to_vec(), are_all && EXCHANGED.contains(&&**format)));
+    }
+    let meter = Meter::new(options.collapse.limits);
+    let mut looked_at = Vec::with_capacity(sources.len());
+    for source in sources {
+        if !are_all {
+            looked_at.push(source.clone());
+            continue;
+        }
+        let source = source.clone().metered(meter.clone());
+        let (source, is_one) = source.look(|input| {
+            // What is empty has no format.
+            Ok(!is_folded_text(input)? && EXCHANGED.contains(&registry::detect(input)?.name()))
+        })?;
+        are_all = is_one;
+        looked_at.push(source);
+    }
+    Ok((looked_at, are_all))
 }
 
 /// Returns true if an input is folded text, or has no line that could be something else.

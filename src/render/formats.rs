@@ -91,9 +91,14 @@ impl Format {
     }
 }
 
+/// Returns true for a format that writes everything a profile holds.
+pub fn exchanges(format: &Format) -> bool {
+    EXCHANGE.contains(&format.name)
+}
+
 /// The parts that a reader has to keep for outputs of these formats.
 pub fn exchange_parts(formats: &[&Format]) -> ExchangeParts {
-    let is_whole = |format: &&&Format| EXCHANGE.contains(&format.name) || format.takes == [takes::PROGRAM];
+    let is_whole = |format: &&&Format| exchanges(format) || format.takes == [takes::PROGRAM];
     match formats.iter().filter(is_whole).count() {
         0 => ExchangeParts::Nothing,
         all if all == formats.len() => ExchangeParts::Whole,

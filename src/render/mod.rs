@@ -29,7 +29,7 @@ pub mod colour;
 pub mod columns;
 pub mod compare;
 mod dot;
-mod exchange;
+pub(crate) mod exchange;
 mod firefox;
 pub mod format;
 pub mod formats;

@@ -188,10 +188,14 @@ impl Writer for Pprof<'_> {
         Ok(self.tables.is_some())
     }
 
+    fn take_tables(&mut self, tables: Tables) {
+        self.tables = Some(tables);
+    }
+
     fn finish(mut self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        if let Some(tables) = self.tables.take() {
+        if let Some(mut tables) = self.tables.take() {
             let Pprof { target, mut gzip, .. } = *self;
-            exchange::pprof::write(&tables, &mut gzip, &mut |gzip| {
+            exchange::pprof::write(&mut tables, &mut gzip, &mut |gzip| {
                 if gzip.get_ref().len() >= FULL {
                     target.write_all(gzip.get_ref())?;
                     gzip.get_mut().clear();

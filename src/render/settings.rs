@@ -230,7 +230,7 @@ impl Settings {
     }
 
     /// Returns true if stacks, weights and unit are written as they are.
-    pub(super) fn shows_all(&self) -> bool {
+    pub(crate) fn shows_all(&self) -> bool {
         !self.rewrite.is_needed() && !self.is_scaled()
     }
 

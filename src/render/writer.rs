@@ -7,6 +7,9 @@
 use std::io::Write;
 
 use super::colour::PaletteMap;
+use super::exchange::Tables;
+#[cfg(feature = "cli")]
+use super::exchange::direct::ReadTables;
 use super::verdicts::Judging;
 use super::{Format, Settings};
 use crate::error::Result;
@@ -40,6 +43,14 @@ pub trait Writer: Visitor {
     fn take(&mut self, profile: &Profile) -> Result<bool> {
         let _ = profile;
         Ok(false)
+    }
+
+    /// Takes a recording that was read into tables, instead of a profile and a walk; a format that has no use for
+    /// them is never asked.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn take_tables(&mut self, tables: Tables) {
+        let _ = tables;
     }
 
     /// Returns true if [`Writer::times`] is to be called.
@@ -200,6 +211,26 @@ pub fn write<'a>(
         finished.push(writer.finish(&summary)?);
     }
     Ok(Written { summary, outputs: finished })
+}
+
+/// Writes a recording that was read into tables.
+///
+/// # Errors
+/// Those of the writer; with [`Settings::strict`] [`crate::ErrorKind::Malformed`] for a line that is not understood.
+#[cfg(feature = "cli")]
+pub(crate) fn write_tables(
+    read: ReadTables,
+    (format, target): (&Format, &mut dyn Target),
+    settings: &Settings,
+) -> Result<Written> {
+    let ReadTables { tables, summary } = read;
+    if settings.strict {
+        summary.not_understood.refuse()?;
+    }
+    let mut writer = (format.open)(settings, target)?;
+    writer.take_tables(tables);
+    let finished = writer.finish(&summary)?;
+    Ok(Written { summary, outputs: vec![finished] })
 }
 
 /// The time line of a profile, where there is one and it is wanted.

@@ -190,3 +190,45 @@ fn sorting_keeps_to_the_memory_that_it_is_given() {
     let in_order = |pair: &[String]| pair[0].split(';').lt(pair[1].split(';'));
     assert!(lines.windows(2).all(in_order), "no two are out of order");
 }
+
+/// Stacks in frame order: as many as fill the memory of what does not stream several times.
+#[cfg(feature = "cli")]
+fn many_stacks() -> String {
+    (0..200_000)
+        .map(|n| format!("main;read;step{:03};parse;walk;leaf{:03} {}\n", n / 1000, n % 1000, n % 9 + 1))
+        .collect()
+}
+
+/// The bytes that a program takes to read one file and write another, of which it gives back the content.
+#[cfg(feature = "cli")]
+fn taken_by<T: fg_tools::cli::Tool>(arguments: &[&str], input: &[u8], names: [&str; 2]) -> (usize, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = names.map(|name| folder.path().join(name));
+    std::fs::write(&from, input).unwrap();
+    let [from, to] = [&from, &to].map(|path| path.to_str().unwrap());
+    let arguments = [&[T::NAME], arguments, &["-o", to, from]].concat();
+    let taken = peak(|| _ = T::parse_from(arguments).run().unwrap());
+    (taken, std::fs::read(to).unwrap())
+}
+
+/// What is written as it was read is never a profile of stacks: that took 570 bytes a stack.
+#[cfg(feature = "cli")]
+#[test]
+fn formats_of_exchange_are_converted_in_little_memory() {
+    use fg_tools::cli::{collapse::Collapse, render::Render};
+
+    /// The bytes for each stack. A third is the table that tells stacks apart, which is there twice while it grows.
+    const EACH: usize = 200;
+    let _alone = ALONE.lock();
+    let text = many_stacks();
+    let stacks = text.lines().count();
+    let mut pprof = Vec::new();
+    Profile::from_bytes(text).unwrap().pprof(&Settings::default(), &mut pprof).unwrap();
+    let (by_render, rendered) = taken_by::<Render>(&["-q"], &pprof, ["in.pb.gz", "out.pb.gz"]);
+    let (by_collapse, collapsed) = taken_by::<Collapse>(&["-q"], &pprof, ["in.pb.gz", "out.pb.gz"]);
+    assert!(rendered == collapsed, "both programs write the same");
+    assert_eq!(Profile::from_bytes(rendered).unwrap().stack_count(), stacks);
+    for (program, taken) in [("fg-render", by_render), ("fg-collapse", by_collapse)] {
+        assert!(taken < FIXED + EACH * stacks, "{program}: {taken} bytes for {stacks} stacks");
+    }
+}

@@ -107,6 +107,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "-o x.svg empty",
         "empty: no stacks in the input: nothing was recorded, or the program before this one failed",
     ),
+    (
+        RENDER,
+        "-o x.pb.gz empty",
+        "empty: no stacks in the input: nothing was recorded, or the program before this one failed",
+    ),
     // One file, three files, and the option of another program.
     (
         DIFF,

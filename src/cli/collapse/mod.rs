@@ -14,14 +14,17 @@ use self::lists::{list_labels, list_values};
 use super::labels::LabelArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
+use super::render::write_tables_file;
 use super::scale::ScaleArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, size, terminal};
 use crate::collapse::{self, Report, registry};
 use crate::input::Source;
 use crate::profile::{Profile, header};
 use crate::reading::merge::Merged;
-use crate::reading::{ExchangeParts, Opened, ReadOptions};
-use crate::render::Format;
+use crate::reading::{ExchangeParts, Opened, ReadOptions, are_exchanged};
+use crate::render::exchange::direct::ReadTables;
+use crate::render::formats::exchanges;
+use crate::render::{Format, Settings};
 use crate::weight::Weight;
 
 const EXAMPLES: &str = "\
@@ -258,22 +261,39 @@ impl Collapse {
         }
         let mut reading = self.options.read_options(self.quiet).exchange(ExchangeParts::Whole);
         reading.format.clone_from(&self.input_format);
-        let read = crate::reading::read(&self.scale.apply(self.input.sources())?, &reading);
+        let sources = self.scale.apply(self.input.sources())?;
+        let (sources, are_exchanged) = are_exchanged(&sources, &reading)?;
+        // What is written as it was read needs no profile in between.
+        if are_exchanged && exchanges(format) {
+            let settings = Settings::default();
+            let read = ReadTables::read(&sources, &reading, &settings);
+            progress::end();
+            let (read, report) = read?;
+            self.say_of_recording(&report)?;
+            write_tables_file(read, (self.output.output.as_deref(), format), &settings)?;
+            return Ok(Exit::Yes);
+        }
+        let read = crate::reading::read(&sources, &reading);
         progress::end();
         let (profile, report) = read?;
+        self.say_of_recording(&report)?;
+        self.output.write_exchange(format, profile, report)?;
+        Ok(Exit::Yes)
+    }
+
+    /// Says what there is to say of a recording of which no value is left out.
+    fn say_of_recording(&self, report: &Report) -> crate::Result<()> {
         if self.strict {
             report.not_understood.refuse()?;
         }
         if !self.quiet {
-            // No value is left out.
             say_not_understood(Self::NAME, &report.not_understood);
             report.notes.iter().for_each(|note| say(Self::NAME, note));
         }
         if self.verbose {
             report.details.iter().for_each(|detail| say(Self::NAME, detail));
         }
-        self.output.write_exchange(format, profile, report)?;
-        Ok(Exit::Yes)
+        Ok(())
     }
 }
 

@@ -20,15 +20,17 @@ use super::labels::LabelArgs;
 use super::reading::ReadingArgs;
 use super::terminal as person;
 use super::{Exit, GenerateArgs, InputArgs, Tool, browser, say, say_not_understood};
+use crate::collapse::Report;
 use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, WalkSummary};
+use crate::input::Source;
 use crate::profile::Label;
-use crate::reading::open;
-use crate::reading::{ExchangeParts, Opened};
+use crate::reading::{ExchangeParts, Opened, ReadOptions, are_exchanged, open};
 use crate::render::compare::Widths;
+use crate::render::exchange::direct::ReadTables;
 use crate::render::format::takes;
-use crate::render::formats::exchange_parts;
-use crate::render::{FORMATS, Format, Written};
+use crate::render::formats::{exchange_parts, exchanges};
+use crate::render::{FORMATS, Format, Settings, Written};
 #[cfg(feature = "perf-data")]
 pub use args::ProgramArgs;
 pub use args::{
@@ -36,6 +38,7 @@ pub use args::{
     TableArgs, TalkArgs, TerminalArgs, TextArgs,
 };
 pub use explicit_options::ExplicitOptions;
+pub(crate) use picture_args::write_tables_file;
 pub use picture_args::{PictureArgs, write_files};
 #[cfg(feature = "tui")]
 pub use tui::show;
@@ -128,7 +131,9 @@ impl Tool for Render {
             let takes = |option: &str| tui::TAKES.iter().any(|group| group.contains(&option));
             self.given.check("--tui", takes)?;
             let settings = self.settings()?;
-            let written = show(&self.open(&[])?, &settings, |summary| self.say_left_out(summary))?;
+            let written = show(&self.open(&self.input.sources(), &[])?, &settings, |summary| {
+                self.say_left_out(summary)
+            })?;
             return match written.is_empty() {
                 true => Err(self.no_stacks(&written.summary).into()),
                 false => Ok(Exit::Yes),
@@ -165,8 +170,7 @@ impl Tool for Render {
             checked?;
         }
         let settings = self.settings()?;
-        let input = self.open(&formats)?;
-        let written = write_files(&input, &chosen, &settings)?;
+        let written = self.write(&chosen, &settings)?;
         self.say_left_out(&written.summary);
         if written.is_empty() {
             return Err(self.no_stacks(&written.summary).into());
@@ -200,29 +204,62 @@ fn is_readable(format: &Format) -> bool {
 }
 
 impl Render {
-    /// Opens the input for outputs of some formats, and says what there is to say of a recording.
-    fn open(&self, formats: &[&Format]) -> anyhow::Result<Opened> {
+    /// Reads the input, and writes all outputs.
+    fn write(
+        &self,
+        chosen: &[(Option<&Path>, &'static Format)],
+        settings: &Settings,
+    ) -> anyhow::Result<Written> {
+        let formats: Vec<&Format> = chosen.iter().map(|(_, format)| *format).collect();
+        let mut sources = self.input.sources();
+        // What is written as it was read needs no profile in between.
+        let is_plain = self.labels_at_the_root().is_empty() && self.labels.weight_by.is_none();
+        if let [(path, format)] = chosen
+            && exchanges(format)
+            && settings.shows_all()
+            && is_plain
+        {
+            let reading = self.read_options(&formats);
+            person::say_waiting(Self::NAME, &sources);
+            let (looked_at, are_exchanged) = are_exchanged(&sources, &reading)?;
+            if are_exchanged {
+                let (read, report) = ReadTables::read(&looked_at, &reading, settings)?;
+                self.say_of_recording(&report);
+                return Ok(write_tables_file(read, (*path, format), settings)?);
+            }
+            sources = looked_at;
+        }
+        let input = self.open(&sources, &formats)?;
+        Ok(write_files(&input, chosen, settings)?)
+    }
+
+    /// The options of reading for outputs of some formats.
+    fn read_options(&self, formats: &[&Format]) -> ReadOptions {
         let samples = self.picture.needs_samples(formats.iter().copied());
         let mut reading = self.recording.read_options(self.talk.quiet).samples(samples);
         reading.format = self.reading.input_format.clone();
         // A page has a menu of all values of a recording, and a table of rows has all of them.
         let is_any = |names: &[&str]| formats.iter().any(|format| names.contains(&format.name));
-        let reading = reading
+        reading
             .exchange(exchange_parts(formats))
             .other_values(is_any(&["html", "parquet"]))
-            .each_source(self.reading.each && is_any(&["html"]));
-        let sources = self.input.sources();
-        person::say_waiting(Self::NAME, &sources);
+            .each_source(self.reading.each && is_any(&["html"]))
+    }
+
+    /// Opens the input for outputs of some formats, and says what there is to say of a recording.
+    fn open(&self, sources: &[Source], formats: &[&Format]) -> anyhow::Result<Opened> {
+        let reading = self.read_options(formats);
+        person::say_waiting(Self::NAME, sources);
         let labels = self.labels_at_the_root();
         let input = if labels.is_empty() && self.labels.weight_by.is_none() {
-            open(&sources, &reading)?
+            open(sources, &reading)?
         } else {
             self.refuse_labels_beside(formats)?;
             if self.reading.each {
                 bail!("--each does not go with --label, --weight-by and --by LABEL");
             }
             let (profile, report) =
-                crate::reading::read(&sources, &reading.samples(true).other_values(false))?;
+                crate::reading::read(sources, &reading.samples(true).other_values(false))?;
             let (mut profile, note) = self.labels.weigh(profile)?;
             note.iter().for_each(|note| self.say(note));
             if !labels.is_empty() {
@@ -231,10 +268,7 @@ impl Render {
             Opened::Profile(Box::new(profile), Box::new(report))
         };
         match &input {
-            Opened::Profile(_, report) => {
-                report.notes.iter().for_each(|note| self.say(note));
-                report.details.iter().filter(|_| self.talk.verbose).for_each(|detail| self.say(detail));
-            }
+            Opened::Profile(_, report) => self.say_of_recording(report),
             Opened::Folded(sources) => {
                 for source in sources.iter().filter(|_| self.talk.verbose) {
                     self.say(format_args!("{}: read as folded", source.name()));
@@ -242,6 +276,11 @@ impl Render {
             }
         }
         Ok(input)
+    }
+
+    fn say_of_recording(&self, report: &Report) {
+        report.notes.iter().for_each(|note| self.say(note));
+        report.details.iter().filter(|_| self.talk.verbose).for_each(|detail| self.say(detail));
     }
 
     /// The labels that become the first frames of stacks: that of `--by` in front of those of `--label`.

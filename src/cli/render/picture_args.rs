@@ -16,7 +16,9 @@ use crate::folded::{Columns, Order};
 use crate::reading::Opened;
 use crate::render::attributes::NameAttributes;
 use crate::render::colour::{Colours, PaletteMap};
+use crate::render::exchange::direct::ReadTables;
 use crate::render::rewrite::StackRewrite;
+use crate::render::writer::write_tables;
 use crate::render::{Canvas, Cut, Format, RenderOptions, Settings, Target, Written, write};
 use crate::weight::Weight;
 
@@ -174,6 +176,30 @@ pub fn write_files(
     files: &[(Option<&Path>, &'static Format)],
     settings: &Settings,
 ) -> Result<Written> {
+    write_outputs(files, settings, |outputs| write(input, outputs, settings))
+}
+
+/// Writes a recording of a format of exchange that was read into tables, as [`write_files`] writes other input.
+///
+/// # Errors
+/// Those of [`write_files`].
+pub(crate) fn write_tables_file(
+    read: ReadTables,
+    file: (Option<&Path>, &'static Format),
+    settings: &Settings,
+) -> Result<Written> {
+    write_outputs(&[file], settings, |mut outputs| {
+        let output = outputs.pop().expect("there is one file");
+        write_tables(read, output, settings)
+    })
+}
+
+/// Opens outputs, has them written, and puts the files in their places.
+fn write_outputs(
+    files: &[(Option<&Path>, &'static Format)],
+    settings: &Settings,
+    write: impl FnOnce(Vec<(&Format, &mut dyn Target)>) -> Result<Written>,
+) -> Result<Written> {
     let mut pending = Vec::with_capacity(files.len());
     for (path, format) in files {
         // Letters fit by themselves.
@@ -186,7 +212,7 @@ pub fn write_files(
     let targets = pending.iter_mut().map(|output| output as &mut dyn Target);
     let outputs: Vec<(&Format, &mut dyn Target)> =
         files.iter().zip(targets).map(|((_, format), target)| (*format, target)).collect();
-    let written = write(input, outputs, settings)?;
+    let written = write(outputs)?;
     outputs::finish(pending)?;
     if !written.is_empty() {
         keep_colours(settings, &written)?;

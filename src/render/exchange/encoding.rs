@@ -39,11 +39,11 @@ pub fn bytes(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// A field of several numbers.
-pub fn packed(field: u64, numbers: impl Iterator<Item = u64>, out: &mut Vec<u8>) {
-    let mut list = Vec::new();
-    numbers.for_each(|number| push_varint(number, &mut list));
+/// A field of several numbers; `list` is room for them.
+pub fn packed(field: u64, numbers: impl Iterator<Item = u64>, list: &mut Vec<u8>, out: &mut Vec<u8>) {
+    list.clear();
+    numbers.for_each(|number| push_varint(number, list));
     if !list.is_empty() {
-        bytes(field, &list, out);
+        bytes(field, list, out);
     }
 }

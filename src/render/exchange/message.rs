@@ -89,11 +89,11 @@ impl Message for Protobuf {
     }
 
     fn indices(&mut self, Field(number, _): Field, values: &mut dyn Iterator<Item = u32>) {
-        encoding::packed(number, values.map(u64::from), &mut self.0);
+        encoding::packed(number, values.map(u64::from), &mut Vec::new(), &mut self.0);
     }
 
     fn ints(&mut self, Field(number, _): Field, values: &[i64]) {
-        encoding::packed(number, values.iter().map(|&value| value as u64), &mut self.0);
+        encoding::packed(number, values.iter().map(|&value| value as u64), &mut Vec::new(), &mut self.0);
     }
 
     fn fixeds(&mut self, Field(number, _): Field, values: &[u64]) {

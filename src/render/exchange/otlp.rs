@@ -7,8 +7,10 @@
 use std::collections::HashMap;
 
 use super::message::{Field, Message};
+use super::samples::Sample;
 use super::tables::{Label, Labelled, Tables};
 use crate::error::Result;
+use crate::number_lists::ListCursor;
 use crate::unique::Unique;
 
 /// The prefixes of labels that tell of a resource, when all samples have the same.
@@ -64,10 +66,9 @@ enum AttributeValue {
 /// # Errors
 /// [`crate::ErrorKind::Setting`] for a value that does not fit 64 bits.
 pub fn message<M: Message>(tables: &mut Tables) -> Result<M> {
-    let values = tables.whole_values()?;
+    tables.samples.round()?;
     let attributes = Attributes::new(tables);
-    let profiles: Vec<M> =
-        (0..tables.types.len()).map(|at| profile(at, tables, &attributes, &values)).collect();
+    let profiles: Vec<M> = (0..tables.types.len()).map(|at| profile(at, tables, &attributes)).collect();
     let mut scope = M::default();
     let (name, version) = producer(&tables.producer);
     scope.text(Field(1, "name"), name.as_bytes());
@@ -254,46 +255,61 @@ fn value_type<M: Message>((kind, unit): (u32, u32)) -> M {
     out
 }
 
-/// The samples of one stack, one set of labels and one link: their values, and the times of those that have one.
-type OfStack = ((u32, u32, u32), Vec<i64>, Vec<u64>);
+/// The samples of one stack, one set of labels and one link that have times.
+struct Timed {
+    /// The number of the first.
+    first: usize,
+    values: Vec<i64>,
+    times: Vec<u64>,
+}
 
 /// The samples of one type.
-fn profile<M: Message>(column: usize, tables: &Tables, attributes: &Attributes, values: &[i64]) -> M {
+fn profile<M: Message>(column: usize, tables: &Tables, attributes: &Attributes) -> M {
     let mut out = M::default();
     out.message(Field(1, "sampleType"), value_type(tables.types[column]));
-    // Samples that differ in their times only are one.
-    let mut numbers: HashMap<(u32, u32, u32), usize> = HashMap::new();
-    let mut samples: Vec<OfStack> = Vec::new();
-    for (&(stack, labels), values) in tables.samples.all().iter().zip(values.chunks(tables.types.len())) {
+    let value_of = |number: usize| {
+        let value = tables.samples.value(number, column);
         // A type that is zero is no sample of it, but for the first, which holds those that are all zero.
-        let is_nothing = values.iter().all(|value| *value == 0) && column == 0;
-        if values[column] == 0 && !is_nothing {
-            continue;
+        let is_nothing =
+            || column == 0 && (0..tables.types.len()).all(|at| tables.samples.value(number, at) == 0);
+        (value != 0 || is_nothing()).then_some(value)
+    };
+    // Samples that differ in their times only are one, in the place of the first.
+    let mut numbers: HashMap<(u32, u32, u32), usize> = HashMap::new();
+    let mut timed: Vec<Timed> = Vec::new();
+    for (number, Sample { stack, labels }) in tables.samples.all().enumerate() {
+        let (Some(time), link, set) = attributes.of_labels[labels as usize] else { continue };
+        let Some(value) = value_of(number) else { continue };
+        let at = *numbers.entry((stack, set, link)).or_insert(timed.len());
+        if at == timed.len() {
+            timed.push(Timed { first: number, values: Vec::new(), times: Vec::new() });
         }
-        let (time, link, set) = attributes.of_labels[labels as usize];
-        let Some(time) = time else {
-            samples.push(((stack, set, link), vec![values[column]], Vec::new()));
-            continue;
-        };
-        let at = *numbers.entry((stack, set, link)).or_insert(samples.len());
-        if at == samples.len() {
-            samples.push(((stack, set, link), Vec::new(), Vec::new()));
-        }
-        samples[at].1.push(values[column]);
-        samples[at].2.push(time);
+        timed[at].values.push(value);
+        timed[at].times.push(time);
     }
-    let each = |((stack, set, link), values, times): &OfStack| {
+    let mut timed = timed.iter().peekable();
+    let sample = |(number, Sample { stack, labels }): (usize, Sample)| {
+        let (time, link, set) = attributes.of_labels[labels as usize];
+        let value = value_of(number)?;
+        let (values, times) = match time {
+            None => (std::slice::from_ref(&value), &[][..]),
+            Some(_) => {
+                let Timed { values, times, .. } = timed.next_if(|timed| timed.first == number)?;
+                (&values[..], &times[..])
+            }
+        };
         let mut out = M::default();
         // The first stack of the table is none.
         out.index(Field(1, "stackIndex"), stack + 1);
-        let set = &attributes.sets.all()[*set as usize];
+        let set = &attributes.sets.all()[set as usize];
         out.indices(Field(2, "attributeIndices"), &mut set.iter().copied());
-        out.index(Field(3, "linkIndex"), *link);
+        out.index(Field(3, "linkIndex"), link);
         out.ints(Field(4, "values"), values);
         out.fixeds(Field(5, "timestampsUnixNano"), times);
-        out
+        Some(out)
     };
-    out.messages(Field(2, "samples"), &mut samples.iter().map(each));
+    let mut samples = tables.samples.all().enumerate().filter_map(sample);
+    out.messages(Field(2, "samples"), &mut samples);
     out.fixed(Field(3, "timeUnixNano"), u64::try_from(tables.start).unwrap_or(0));
     out.uint(Field(4, "durationNano"), u64::try_from(tables.duration).unwrap_or(0));
     if tables.period_type != (0, 0) {
@@ -363,11 +379,14 @@ fn dictionary<M: Message>(tables: &Tables, attributes: &Attributes) -> M {
         out
     };
     out.messages(Field(6, "attributeTable"), &mut attributes.table.all().iter().enumerate().map(attribute));
-    let stack = |stack: &Vec<u32>| {
+    let mut cursor = ListCursor::default();
+    let stack = |number: u32| {
+        let stack = tables.stacks.get(number, &mut cursor);
         let mut out = M::default();
-        out.indices(Field(1, "locationIndices"), &mut stack.iter().map(|location| location + 1));
+        out.indices(Field(1, "locationIndices"), &mut stack.iter().rev().map(|location| location + 1));
         out
     };
-    out.messages(Field(7, "stackTable"), &mut none().chain(tables.stacks.all().iter().map(stack)));
+    let stacks = (0..tables.stacks.len() as u32).map(stack);
+    out.messages(Field(7, "stackTable"), &mut none().chain(stacks));
     out
 }

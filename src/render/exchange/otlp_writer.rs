@@ -103,6 +103,10 @@ impl<M: Message> Writer for Otlp<'_, M> {
         Ok(self.tables.is_some())
     }
 
+    fn take_tables(&mut self, tables: Tables) {
+        self.tables = Some(tables);
+    }
+
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let mut tables = match self.tables {
             Some(tables) => tables,

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::encoding::{bytes, known, number_field, packed};
 use super::tables::{Labelled, Tables};
 use crate::error::Result;
+use crate::number_lists::ListCursor;
 
 /// The numbers of fields in `Profile`.
 pub(in crate::render) mod field {
@@ -30,7 +31,7 @@ pub(in crate::render) mod field {
 /// # Errors
 /// Those of `out` and of `written`; [`crate::ErrorKind::Setting`] for a value that does not fit 64 bits.
 pub fn write<W: Write>(
-    tables: &Tables,
+    tables: &mut Tables,
     out: &mut W,
     written: &mut dyn FnMut(&mut W) -> Result<()>,
 ) -> Result<()> {
@@ -49,14 +50,15 @@ pub fn write<W: Write>(
         known(2, unit.into(), &mut message);
         emit(field::SAMPLE_TYPE, &mut message)?;
     }
-    let values = tables.whole_values()?;
-    for (&(stack, labels), values) in
-        tables.samples.all().iter().zip(values.chunks(tables.types.len().max(1)))
-    {
-        let stack = &tables.stacks.all()[stack as usize];
-        packed(1, stack.iter().map(|&location| u64::from(location) + 1), &mut message);
-        packed(2, values.iter().map(|&value| value as u64), &mut message);
-        for label in &tables.labels.all()[labels as usize] {
+    tables.samples.round()?;
+    let tables = &*tables;
+    let mut cursor = ListCursor::default();
+    for (number, sample) in tables.samples.all().enumerate() {
+        let stack = tables.stacks.get(sample.stack, &mut cursor);
+        packed(1, stack.iter().rev().map(|&location| u64::from(location) + 1), &mut part, &mut message);
+        let values = (0..tables.types.len()).map(|column| tables.samples.value(number, column) as u64);
+        packed(2, values, &mut part, &mut message);
+        for label in &tables.labels.all()[sample.labels as usize] {
             part.clear();
             known(1, label.key.into(), &mut part);
             match label.value {
@@ -117,7 +119,8 @@ pub fn write<W: Write>(
     known(field::TIME_NANOS, tables.start as u64, &mut last);
     known(field::DURATION_NANOS, tables.duration as u64, &mut last);
     known(field::PERIOD, tables.period as u64, &mut last);
-    packed(field::COMMENT, tables.comments.iter().map(|&comment| comment.into()), &mut last);
+    let comments = tables.comments.iter().map(|&comment| comment.into());
+    packed(field::COMMENT, comments, &mut part, &mut last);
     known(field::DEFAULT_SAMPLE_TYPE, tables.default_type.into(), &mut last);
     known(field::DOC_URL, tables.doc_url.into(), &mut last);
     out.write_all(&last)?;

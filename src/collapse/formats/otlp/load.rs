@@ -138,7 +138,12 @@ impl Loader {
     ///
     /// # Errors
     /// Those of [`Model::collapse`].
-    pub fn collapse(&self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn collapse(
+        &mut self,
+        reading: &Reading<'_>,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
         self.model.collapse(reading, sink, report)?;
         let facts = &mut report.facts;
         let About { host, system, command, producer } = &self.about;

@@ -65,7 +65,7 @@ impl Collapser for Pprof {
     ) -> Result<()> {
         let name = input.name().clone();
         let wants_labels = sink.wants().contexts || sink.exchange().is_some();
-        let model = read(input, reading, wants_labels)?;
+        let mut model = read(input, reading, wants_labels)?;
         model.collapse(reading, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
     }
 }

@@ -317,13 +317,14 @@ impl Raw {
         report.facts = std::mem::take(&mut self.facts);
         let types = std::mem::take(&mut self.types);
         let columns = types.len();
-        let values = Values::holding(reading, types, default, |at| self.samples.holds(at, columns), report)?;
+        let values = Values::holding(reading, types, default, |at| self.samples.holds(at), report)?;
         let kind = String::from_utf8_lossy(&self.period_type).into_owned();
         if let (Some(period), Some((name, unit))) = (self.period, kind.rsplit_once(' ')) {
             note_period(&values, &Value::with_producers_unit(name, unit), period, report);
         }
         let no_stack = sink.frame(NO_STACK);
-        self.samples.collapse(values, columns, (&frames, &self.origins, no_stack), None, sink, report)
+        let samples = std::mem::take(&mut self.samples);
+        samples.collapse(values, columns, (&frames, &self.origins, no_stack), None, sink, report)
     }
 
     /// `1: 0x400000/0x4e9000/0x0 /home/user/app/orders  [FN]`: the first mapping is the program.

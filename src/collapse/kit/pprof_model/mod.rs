@@ -187,11 +187,16 @@ impl Model {
         Ok(Value::with_producers_unit(self.texts.get(name)?, &unit))
     }
 
-    /// Pushes all samples into a sink.
+    /// Pushes all samples into a sink; none are left here.
     ///
     /// # Errors
     /// References to what is not there, [`crate::ErrorKind::Overflow`], and the sink's.
-    pub fn collapse(&self, reading: &Reading<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+    pub fn collapse(
+        &mut self,
+        reading: &Reading<'_>,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
         let types = self.types.iter().map(|&kind| self.value(kind)).collect::<Result<Vec<_>>>()?;
         if types.is_empty() {
             return Err(Error::malformed("at least one sample type", b"none"));
@@ -199,7 +204,7 @@ impl Model {
         let named = self.texts.get_or_none(self.default_type)?;
         let default = default_of(&types, named);
         let columns = types.len();
-        let values = Values::holding(reading, types, default, |at| self.samples.holds(at, columns), report)?;
+        let values = Values::holding(reading, types, default, |at| self.samples.holds(at), report)?;
         self.facts(&values, report)?;
         // What is counted are samples then, of no type that the profile has.
         let mut exchange = sink.exchange().filter(|_| !reading.count);
@@ -235,7 +240,8 @@ impl Model {
         let no_stack = namer.no_stack(sink);
         let mut origins: Vec<Origin> = Vec::new();
         origins.resize_with(self.origins.len(), Origin::default);
-        for (raw, &at) in &self.origins {
+        let needs_texts = self.shows_threads || sink.wants().contexts;
+        for (raw, &at) in self.origins.iter().filter(|_| needs_texts) {
             let mut labels = Labels::default();
             for label in raw {
                 self.note(label, &mut labels)?;
@@ -246,7 +252,10 @@ impl Model {
         if chosen.is_some() {
             self.exchange_labels(&mut origins, sink)?;
         }
-        self.samples.collapse(values, columns, (&frames, &origins, no_stack), chosen.as_deref(), sink, report)
+        // Frames know all that samples name: the memory is for what becomes of them.
+        (self.locations, self.functions, self.texts) = Default::default();
+        let samples = std::mem::take(&mut self.samples);
+        samples.collapse(values, columns, (&frames, &origins, no_stack), chosen.as_deref(), sink, report)
     }
 
     fn prune(&self) -> Result<Result<Option<Prune>, String>> {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::prune::Left;
+use crate::bytes::{to_zigzag, zigzag};
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::threads::Thread;
@@ -12,6 +13,7 @@ use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::number;
+use crate::number_lists::NumberLists;
 use crate::weight::Weight;
 
 /// The labels of a sample, and the thread that they tell of.
@@ -89,40 +91,58 @@ pub struct LocationFrames {
 /// The samples of a profile, by the numbers of their locations.
 #[derive(Default)]
 pub struct Samples {
-    /// The places of locations in `ids`, leaf first, one sample after the other.
-    locations: Vec<u32>,
-    values: Vec<i64>,
-    /// The end of each sample in `locations` and `values`, and the number of its origin.
-    ends: Vec<(usize, usize, u32)>,
+    /// The places of locations in `ids`, root first, and with them the number of the origin and the values.
+    lists: NumberLists,
+    /// The sample being read: the places, leaf first, and the values behind room for the origin.
+    open: Vec<u32>,
+    more: Vec<u64>,
+    /// The values of which some sample has more or less than 0.
+    held: Vec<bool>,
     /// The locations that samples name, in the order of appearance.
     ids: Vec<u64>,
-    places: HashMap<u64, u32>,
+    places: IdPlaces,
 }
 
 impl Samples {
     /// Adds a location to the sample being read.
+    #[inline]
     pub fn location(&mut self, id: u64) {
         let next = self.ids.len() as u32;
-        let place = *self.places.entry(id).or_insert(next);
+        let place = self.places.get_or_insert(id, next);
         if place == next {
             self.ids.push(id);
         }
-        self.locations.push(place);
+        self.open.push(place);
     }
 
     /// Adds a value to the sample being read.
     pub fn value(&mut self, value: i64) {
-        self.values.push(value);
+        if self.more.is_empty() {
+            self.more.push(0);
+        }
+        if value != 0 {
+            let at = self.more.len() - 1;
+            self.held.resize(self.held.len().max(at + 1), false);
+            self.held[at] = true;
+        }
+        self.more.push(to_zigzag(value));
     }
 
     /// Ends the sample being read, which is of this one of the caller's origins.
     pub fn end(&mut self, thread: usize) {
-        self.ends.push((self.locations.len(), self.values.len(), thread as u32));
+        match self.more.first_mut() {
+            Some(origin) => *origin = thread as u64,
+            None => self.more.push(thread as u64),
+        }
+        self.open.reverse();
+        self.lists.push(&self.open, &self.more);
+        self.open.clear();
+        self.more.clear();
     }
 
-    /// Returns true if any sample weighs something in one of `types` values.
-    pub fn holds(&self, at: usize, types: usize) -> bool {
-        self.values.iter().skip(at).step_by(types).any(|value| *value != 0)
+    /// Returns true if any sample weighs something in one of the values.
+    pub fn holds(&self, at: usize) -> bool {
+        self.held.get(at).is_some_and(|held| *held)
     }
 
     /// The locations that samples name.
@@ -138,7 +158,7 @@ impl Samples {
     /// [`crate::ErrorKind::Overflow`], a sample of other than the declared values, and stacks that
     /// would fill the memory.
     pub fn collapse(
-        &self,
+        self,
         mut values: Values,
         types: usize,
         (frames, origins, no_stack): (&[LocationFrames], &[Origin], FrameId),
@@ -148,59 +168,147 @@ impl Samples {
     ) -> Result<()> {
         let contexts = sink.wants().contexts;
         let mut budget = Budget::default();
-        let (mut stack, mut weights) = (Vec::new(), Vec::new());
-        let (mut location, mut value) = (0, 0);
-        let mut shortened = 0u64;
-        let mut all_values = Vec::new();
-        for (sample, &(locations_end, values_end, thread)) in self.ends.iter().enumerate() {
-            if values_end - value != types {
-                let found = format!("{} in sample {}", values_end - value, sample + 1);
+        let mut stack = SampleStack::new(frames);
+        let (mut all, mut weights, mut exchanged_values) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sample, mut shortened) = (0u64, 0u64);
+        self.lists.drain(|locations, same, more| {
+            sample += 1;
+            all.clear();
+            all.extend(more[1..].iter().map(|&value| zigzag(value)));
+            if all.len() != types {
+                let found = format!("{} in sample {sample}", all.len());
                 return Err(Error::malformed(format!("{types} values in each sample"), found.as_bytes()));
             }
             weights.clear();
-            weights.extend(self.values[value..values_end].iter().map(|&value| Weight::new(value.into())));
-            stack.clear();
-            let origin = origins.get(thread as usize);
-            stack.extend(origin.and_then(|origin| origin.frame));
-            // Nothing above the first frame that stays is left out.
-            let mut has_frames = false;
-            for &place in self.locations[location..locations_end].iter().rev() {
-                let LocationFrames { frames, left } = &frames[place as usize];
-                let ends = has_frames && *left != Left::All;
-                has_frames |= *left == Left::All;
-                if !(ends && *left == Left::None) {
-                    stack.extend_from_slice(frames);
-                    budget.check(stack.len())?;
-                }
-                if ends {
-                    shortened += 1;
-                    break;
-                }
-            }
-            budget.spend(stack.len())?;
-            if location == locations_end {
-                stack.push(no_stack);
+            weights.extend(all.iter().map(|&value| Weight::new(value.into())));
+            let origin = origins.get(more[0] as usize);
+            stack.go_on(locations, same, origin.and_then(|origin| origin.frame), &budget)?;
+            shortened += u64::from(stack.is_shortened());
+            budget.spend(stack.frames.len())?;
+            if locations.is_empty() {
+                stack.frames.push(no_stack);
             }
             match origin.filter(|_| contexts) {
                 Some(origin) => {
-                    origin.with_context(|context| values.sample_at(&stack, &weights, context, sink))?
+                    origin.with_context(|context| values.sample_at(&stack.frames, &weights, context, sink))?
                 }
-                None => values.sample(&stack, &weights, sink)?,
+                None => values.sample(&stack.frames, &weights, sink)?,
             }
             if let Some(columns) = exchanged {
-                all_values.clear();
-                all_values.extend(columns.iter().map(|at| self.values[value + at]));
+                exchanged_values.clear();
+                exchanged_values.extend(columns.iter().map(|&at| all[at]));
                 let labels = origin.map_or(0, |origin| origin.exchanged);
-                sink.exchange_sample(&stack, labels, &all_values)?;
+                sink.exchange_sample(&stack.frames, labels, &exchanged_values)?;
             }
-            (location, value) = (locations_end, values_end);
-        }
+            Ok(())
+        })?;
         if shortened > 0 {
             report.details.push(format!("{shortened} samples without the frames that drop_frames names"));
         }
         values.finish(report)?;
         report.samples_are(&Value::new("samples", "samples"));
         Ok(())
+    }
+}
+
+/// The frames of one sample after the other: those of locations that neighbours share stay.
+struct SampleStack<'f> {
+    of_locations: &'f [LocationFrames],
+    /// The frames, root first, behind that of the origin.
+    frames: Vec<FrameId>,
+    origin: Option<FrameId>,
+    /// The frames up to each location that was looked at.
+    looked_at: Vec<LookedAt>,
+}
+
+/// The state behind a location.
+#[derive(Clone, Copy)]
+struct LookedAt {
+    /// The number of frames up to it.
+    len: usize,
+    /// A frame stays that is not asked to be left out: nothing above the first one is.
+    has_frames: bool,
+    /// The stack ends with it.
+    ends: bool,
+}
+
+impl<'f> SampleStack<'f> {
+    fn new(of_locations: &'f [LocationFrames]) -> Self {
+        SampleStack { of_locations, frames: Vec::new(), origin: None, looked_at: Vec::new() }
+    }
+
+    /// Goes on to a sample whose first `same` locations are those of the one before.
+    fn go_on(
+        &mut self,
+        locations: &[u32],
+        same: usize,
+        origin: Option<FrameId>,
+        budget: &Budget,
+    ) -> Result<()> {
+        let same = if origin == self.origin { same } else { 0 };
+        self.origin = origin;
+        self.looked_at.truncate(same);
+        let last = self.looked_at.last().copied();
+        self.frames.truncate(last.map_or(0, |last| last.len));
+        if last.is_none() {
+            self.frames.extend(origin);
+        }
+        let mut has_frames = last.is_some_and(|last| last.has_frames);
+        if last.is_some_and(|last| last.ends) {
+            return Ok(());
+        }
+        for &place in &locations[self.looked_at.len()..] {
+            let LocationFrames { frames, left } = &self.of_locations[place as usize];
+            let ends = has_frames && *left != Left::All;
+            has_frames |= *left == Left::All;
+            if !(ends && *left == Left::None) {
+                self.frames.extend_from_slice(frames);
+                budget.check(self.frames.len())?;
+            }
+            self.looked_at.push(LookedAt { len: self.frames.len(), has_frames, ends });
+            if ends {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if the stack ends before its leaf.
+    fn is_shortened(&self) -> bool {
+        self.looked_at.last().is_some_and(|last| last.ends)
+    }
+}
+
+/// A number for each id of a location. Most writers count them from 1 on.
+#[derive(Default)]
+struct IdPlaces {
+    /// The numbers of small ids, and one; 0 is none.
+    small: Vec<u32>,
+    others: HashMap<u64, u32>,
+}
+
+/// The ids below it are small. Their numbers take a megabyte.
+const SMALL: u64 = 1 << 18;
+
+impl IdPlaces {
+    /// The number of an id, which is `next` for a new one.
+    #[inline]
+    fn get_or_insert(&mut self, id: u64, next: u32) -> u32 {
+        match self.small.get(id as usize) {
+            Some(&place) if id < SMALL && place > 0 => place - 1,
+            _ => self.insert(id, next),
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, id: u64, next: u32) -> u32 {
+        if id >= SMALL {
+            return *self.others.entry(id).or_insert(next);
+        }
+        let at = id as usize;
+        self.small.resize(self.small.len().max(at + 1), 0);
+        self.small[at] = next + 1;
+        next
     }
 }
 
