@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::in_memory;
-use super::merged::{self, InOrder};
+use super::merged::{self, InOrder, Runs};
 use super::operation::{Conversion, Stage};
 use super::run::{Filtered, RunOptions, StackCount};
 use super::scan::{Comments, Flow, StackLine, Visitor, scan};
@@ -42,6 +42,7 @@ pub(super) fn stream(
         steps: &mut *steps,
         splitter: FrameSplitter::default(),
         in_order: InOrder::default(),
+        runs: Runs::default(),
         batch: Batch::default(),
         text: Vec::new(),
         work: Vec::new(),
@@ -50,7 +51,7 @@ pub(super) fn stream(
         dropped: StackCount::default(),
     };
     let scanned = scan(sources, options.pattern.as_ref(), out, &mut run)?;
-    let Run { first, splitter, in_order, mut batch, came, mut kept, mut dropped, .. } = run;
+    let Run { first, splitter, in_order, runs, mut batch, came, mut kept, mut dropped, .. } = run;
     let mut table = splitter.table;
     let conversion = conversion(steps, &scanned.facts)?;
     let mut facts = scanned.facts.without_counts();
@@ -65,14 +66,17 @@ pub(super) fn stream(
             dropped = dropped.checked_add(changed.dropped)?;
         }
         let labels = labels_left(steps, &scanned.facts.labels);
-        let labels_hold =
-            keeps_stacks || in_memory::are_labelled(&table, &labels) && in_order.are_labelled(&labels);
+        let labels_hold = keeps_stacks
+            || in_memory::are_labelled(&table, &labels)
+                && in_order.are_labelled(&labels)?
+                && runs.are_labelled(&labels)?;
         let labels = labels_hold.then_some(labels);
         facts = changed_facts(&scanned.facts, &conversion, dropped.stacks == 0, labels);
         if options.header {
             out.write_all(header::write(&facts).as_bytes())?;
         }
-        kept = merged::write(&in_order, &table, scanned.columns, options.weigh, out)?;
+        let (columns, weigh) = (scanned.columns, options.weigh);
+        kept = merged::write_with_runs(&in_order, runs, &table, columns, weigh, out)?;
     }
     Ok(Filtered {
         came,
@@ -123,6 +127,8 @@ struct Run<'p> {
     splitter: FrameSplitter,
     /// Stacks that left the steps as they came, and in order.
     in_order: InOrder,
+    /// Other stacks that had filled the table before.
+    runs: Runs,
     /// Other stacks, on their way into the table.
     batch: Batch,
     /// Room for weights as text.
@@ -180,13 +186,21 @@ impl Visitor for Run<'_> {
                     &self.text
                 }
             };
-            if self.in_order.push(line.stack, text) {
+            if self.in_order.push(line.stack, text)? {
                 return Ok(Flow::Drop);
             }
         }
         let left = if self.weigh { left } else { line.weights() };
         if self.batch.push(&self.work, left) {
             table.add_batch(&mut self.batch)?;
+            // Steps that need the whole profile need all of its stacks.
+            if self.first == self.steps.len()
+                && Runs::is_large(table)
+                && !self.runs.take(table, line.columns())?
+            {
+                self.splitter = FrameSplitter::default();
+                self.steps.iter_mut().for_each(Step::forget);
+            }
         }
         Ok(Flow::Drop)
     }
@@ -259,5 +273,36 @@ mod tests {
         assert_eq!(through("drop-label", "thread"), "a 1\nb 4\n");
         assert_eq!(through("drop-label", "process"), "thread=x;a 1\nthread=x;b 3\nthread=y;b 1\n");
         assert_eq!(through("rename", "s/b/c/"), "thread=x;a 1\nthread=x;c 3\nthread=y;c 1\n");
+    }
+    /// More stacks than a table holds: some come in order, some not, and of one or two columns.
+    #[cfg(feature = "cli")]
+    #[test]
+    fn any_number_of_stacks_is_filtered_as_a_profile_is() {
+        let ops = [
+            ("hide", "^mid"),
+            ("rename", "s/^leaf1/LEAF/"),
+            ("reverse", ""),
+            ("hide", "^main$"),
+            ("scale", "0.5"),
+        ];
+        for (order, columns) in [(1, 1), (7919, 1), (1, 2), (7919, 2)] {
+            let line = |n: usize| {
+                let n = n * order % 6000;
+                let before = if columns == 2 { format!(" {}", n % 5) } else { String::new() };
+                format!("main;mid{:02};step{:04};leaf{}{before} {}\n", n / 100, n, n % 17, n % 9)
+            };
+            let text: String = (0..6000).map(line).collect();
+            let profile = crate::Profile::from_bytes(text.as_str()).unwrap();
+            for (operation, value) in ops {
+                let op = Op::new(Operation::find(operation).unwrap(), value).unwrap();
+                let mut expected = Vec::new();
+                profile.filter(std::slice::from_ref(&op)).unwrap().stacks().write(&mut expected).unwrap();
+                let input = Opened::Folded(vec![Source::bytes(text.clone())]);
+                let mut out = Vec::new();
+                let options = RunOptions::default().header(false);
+                Pipeline::new(&[op]).unwrap().run(&input, &options, &mut out).unwrap();
+                assert!(out == expected, "--{operation} {value}, order {order}, columns {columns}");
+            }
+        }
     }
 }

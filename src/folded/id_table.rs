@@ -141,6 +141,12 @@ impl IdTable {
         size_of_val(&self.slots[..])
     }
 
+    /// Forgets all numbers.
+    pub(super) fn clear(&mut self) {
+        self.slots.fill(Slot::default());
+        self.used = 0;
+    }
+
     /// The number in the first slot of this hash, right or not: to be brought into the cache.
     #[inline]
     pub(super) fn first(&self, Hash { slot: hash, .. }: Hash) -> u32 {

@@ -232,3 +232,25 @@ fn formats_of_exchange_are_converted_in_little_memory() {
         assert!(taken < FIXED + EACH * stacks, "{program}: {taken} bytes for {stacks} stacks");
     }
 }
+
+/// Operations that change stacks put them in order by temporary files, also where they change all of them.
+#[cfg(feature = "cli")]
+#[test]
+fn changing_stacks_keeps_to_a_fixed_amount_of_memory() {
+    use fg_tools::cli::filter::Filter;
+
+    const MOST: usize = 32 << 20;
+    let _alone = ALONE.lock();
+    // More stacks are no more memory.
+    let text = many_stacks();
+    let longer: String = (0..4).map(|root| text.replace("main;", &format!("main{root};"))).collect();
+    let total = Profile::from_bytes(longer.as_str()).unwrap().total().unwrap();
+    // All stacks are changed and stay in order; one in a hundred is; all are, and come in another order.
+    for operation in ["--hide=walk", "--hide=leaf99", "--reverse"] {
+        let arguments = [operation, "--no-header"];
+        let (taken, filtered) =
+            taken_by::<Filter>(&arguments, longer.as_bytes(), ["in.folded", "out.folded"]);
+        assert!(taken < MOST, "{operation}: {taken} bytes");
+        assert_eq!(Profile::from_bytes(filtered).unwrap().total().unwrap(), total, "{operation}");
+    }
+}

@@ -218,6 +218,16 @@ impl StackTable {
         Held::new(self.len(), self.frame_count(), self.bytes())
     }
 
+    /// Forgets the stacks; names keep their numbers.
+    pub(crate) fn clear_stacks(&mut self) {
+        self.stacks.values.clear();
+        self.stacks.ends.truncate(1);
+        self.stack_slots.clear();
+        self.values.clear();
+        self.befores.clear();
+        self.loose = Loose::default();
+    }
+
     /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
