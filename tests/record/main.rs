@@ -319,7 +319,7 @@ fn processes_may_stand_behind_blanks() {
         let processes = [format!("busy-{one}"), format!("{name}-{other}")];
         let has_both =
             |output: &Output| processes.iter().all(|process| share(&text(&output.stdout), process) > 0.0);
-        let Some(output) = in_time(record, &has_both) else { return };
+        let Some(output) = in_time(record, has_both) else { return };
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         assert!(has_both(&output), "{list}: {processes:?}\n{output:?}");
     }
@@ -337,7 +337,7 @@ fn running_processes_are_recorded_for_a_time() {
         let folded = text(&output.stdout);
         [&one, &other].iter().all(|running| folded.contains(&format!("busy-{};", running.0.id())))
     };
-    let Some(output) = in_time(record, &has_both) else { return };
+    let Some(output) = in_time(record, has_both) else { return };
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(has_both(&output), "{output:?}");
     // What was mapped before is known.
