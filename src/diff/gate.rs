@@ -1,14 +1,16 @@
 //! Gates are conditions on changes that a build must not meet.
 //!
 //! ```text
-//! gate     = [ measure ] [ ":" ] [ "/" regex "/" ] ( ">" | "<" ) number [ "%" | "pp" ]
-//! measure  = "slower" | "total" | "self" | "profile"
+//! gate     = [ measure ] [ ":" ] [ "/" regex "/" ] ( ">" | "<" ) number [ "%" | "pp" | unit ]
+//! measure  = "slower" | "total" | "self" | "profile" | "budget"
+//! unit     = "ns" | "us" | "ms" | "s" | "B" | "kB" | "MB" | "GB" | "KiB" | "MiB" | "GiB"
 //! ```
 //! `slower>5%` trips when the whole, or any function that changed significantly, weighs more than 5
 //! percent more than before; `total>5%` trips when the total of any function grew by more than 5 percent, `self>2pp` when
 //! the self weight of one takes 2 percentage points more of the profile, `/^parse/>1000` when
 //! the total of one that matches grew by more than 1000. `<` is for what shrank: `/cache/<-10%`.
-//! `profile` is the weight of all stacks. Several gates stand in one text with blanks between.
+//! `profile` is the weight of all stacks. `budget>500ms` trips when that is more than 500 ms after, whatever it was before,
+//! and `budget/^parse/>20ms` when the total of a function that matches is. Several gates stand in one text with blanks between.
 
 use std::fmt;
 
@@ -20,6 +22,7 @@ use super::report::Report;
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::filter::{Pattern, PatternOptions};
 use crate::printable::printable;
+use crate::profile::units;
 use crate::weight::Weight;
 
 /// A condition on the changes of a report: `total>5%`.
@@ -28,7 +31,8 @@ use crate::weight::Weight;
 /// (`profile`), grew (`>`) or shrank (`<`) by more than a number, of percent (`%`), percentage points of
 /// the profile (`pp`) or weight. `slower>5%` looks at the whole and at every function: it is the gate of a
 /// build that must not get slower. `total/^parse/>5%` looks at functions that match a regular expression.
-/// Changes that are not significant trip nothing, unless [`ReportOptions::any_change`] says so.
+/// Changes that are not significant trip nothing, unless [`ReportOptions::any_change`] says so. `budget>500ms` is
+/// of the weight after alone, of the whole or of functions that match.
 ///
 /// [`ReportOptions::any_change`]: super::ReportOptions::any_change
 ///
@@ -47,6 +51,8 @@ pub struct Gate {
     above: bool,
     limit: Weight,
     unit: Unit,
+    /// The smallest unit of the kind of the limit's, and the number of them in one of it, if it has a unit.
+    scale: Option<(&'static str, Weight)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +62,8 @@ enum Measure {
     Profile,
     /// The whole, and the self and total weight of every function.
     Slower,
+    /// The weight after of the whole, or of functions that match.
+    Budget,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +79,7 @@ const MEASURES: &[(&str, Measure)] = &[
     ("total", Measure::Total),
     ("self", Measure::Own),
     ("profile", Measure::Profile),
+    ("budget", Measure::Budget),
 ];
 
 impl Gate {
@@ -103,7 +112,7 @@ impl Gate {
         }
         let begins_well = rest.len() < text.len() || rest.starts_with('/');
         if !begins_well {
-            return Err(mistake(text, "it starts with slower, total, self, profile or a /regex/"));
+            return Err(mistake(text, "it starts with slower, total, self, profile, budget or a /regex/"));
         }
         rest = rest.strip_prefix(':').unwrap_or(rest);
         let mut function = None;
@@ -117,7 +126,7 @@ impl Gate {
                 Measure::Slower => {
                     return Err(mistake(text, "slower looks at the whole; total/regex/ chooses functions"));
                 }
-                Measure::Total | Measure::Own => {}
+                Measure::Total | Measure::Own | Measure::Budget => {}
             }
             function = Some(Pattern::new(&[expression], PatternOptions::default())?);
             rest = &behind[end + 1..];
@@ -133,15 +142,24 @@ impl Gate {
             (_, Some(number)) => (number, Unit::Points),
             _ => (rest, Unit::Weight),
         };
+        let end = number.rfind(|c: char| c.is_ascii_digit()).map_or(0, |at| at + 1);
+        let (number, of) = number.split_at(end);
+        let scale = units::in_smallest(of).filter(|_| unit == Unit::Weight);
         let limit = Weight::parse(number.strip_prefix('+').unwrap_or(number).as_bytes())
-            .ok_or_else(|| mistake(text, "expected a number, then %, pp or nothing, as in total>5%"))?;
+            .filter(|_| of.is_empty() || scale.is_some())
+            .ok_or_else(|| {
+                mistake(text, "expected a number, then %, pp, a unit or nothing, as in total>5%")
+            })?;
         if measure == Measure::Profile && unit == Unit::Points {
             return Err(mistake(text, "the profile is always 100%, it does not change by pp"));
         }
         if measure == Measure::Slower && (!above || unit == Unit::Points || limit.is_negative()) {
             return Err(mistake(text, "slower has > and percent or a weight, as in slower>5%"));
         }
-        Ok(Gate { text: text.to_owned(), measure, function, above, limit, unit })
+        if measure == Measure::Budget && (!above || unit != Unit::Weight || limit.is_negative()) {
+            return Err(mistake(text, "budget has > and a weight, as in budget>500ms"));
+        }
+        Ok(Gate { text: text.to_owned(), measure, function, above, limit, unit, scale })
     }
 
     /// Reads the gates of a file: one or more on a line, `#` begins a comment. `name` is the file's,
@@ -171,13 +189,19 @@ impl Gate {
         for tripped in self.changes(report) {
             // Points are of a share, all else of a weight.
             let change = tripped.change;
-            let is_sure =
-                if self.unit == Unit::Points { change.share_significant } else { change.significant };
-            if (any || is_sure) && self.holds(change)? {
+            let is_sure = match (self.measure, self.unit) {
+                (Measure::Budget, _) => true,
+                (_, Unit::Points) => change.share_significant,
+                _ => change.significant,
+            };
+            if (any || is_sure) && self.holds(report, change)? {
                 found.push(tripped);
             }
         }
-        let size = |tripped: &Tripped<'_>| tripped.change.difference().map_or(0.0, Weight::to_f64);
+        let size = |tripped: &Tripped<'_>| match self.is_budget() {
+            true => tripped.change.after.to_f64(),
+            false => tripped.change.difference().map_or(0.0, Weight::to_f64),
+        };
         found.sort_by(
             |a, b| if self.above { size(b).total_cmp(&size(a)) } else { size(a).total_cmp(&size(b)) },
         );
@@ -191,6 +215,11 @@ impl Gate {
         Ok(found)
     }
 
+    /// Of what it looks at, that which weighs most after.
+    pub(super) fn heaviest<'r>(&self, report: &'r Report) -> Option<Tripped<'r>> {
+        self.changes(report).max_by_key(|heavy| heavy.change.after)
+    }
+
     /// The changes that it looks at.
     fn changes<'r>(&self, report: &'r Report) -> impl Iterator<Item = Tripped<'r>> {
         let whole = Tripped { row: None, change: &report.profile };
@@ -198,6 +227,7 @@ impl Gate {
         let (own, total) = match self.measure {
             Measure::Profile => (false, false),
             Measure::Own => (true, false),
+            Measure::Budget => (false, !self.is_of_whole()),
             Measure::Total => (false, true),
             Measure::Slower => (true, true),
         };
@@ -221,15 +251,35 @@ impl Gate {
 
     /// Returns true if it is the whole that it has to see.
     pub(super) fn is_of_whole(&self) -> bool {
-        matches!(self.measure, Measure::Profile | Measure::Slower)
+        match self.measure {
+            Measure::Profile | Measure::Slower => true,
+            Measure::Budget => self.function.is_none(),
+            Measure::Total | Measure::Own => false,
+        }
     }
 
-    /// Refuses a gate on weights that were made equal.
+    /// Returns true if it looks at the weight after alone, which is what it is.
+    pub(super) fn is_budget(&self) -> bool {
+        self.measure == Measure::Budget
+    }
+
+    /// The number of the limit's unit in one of the report's, as two factors: of the limit, and of weights.
+    fn factors(&self, report: &Report) -> Option<(Weight, Weight)> {
+        let Some((kind, of_limit)) = self.scale else { return Some((Weight::ONE, Weight::ONE)) };
+        let (other, of_weight) = units::in_smallest(report.unit()?)?;
+        (kind == other).then_some((of_limit, of_weight))
+    }
+
+    /// Refuses a gate on weights that were made equal, and on those of another unit.
     pub(super) fn expect_testable(&self, report: &Report) -> Result<()> {
+        if self.factors(report).is_none() {
+            let unit = report.unit().unwrap_or("without a unit");
+            return Err(mistake(&self.text, &format!("the weights are {}", printable(unit.as_bytes()))));
+        }
         let options = &report.options;
         let is_equal = options.normalize != Normalize::No && options.normalize_by.is_none();
         match self.measure {
-            Measure::Profile | Measure::Slower if is_equal => {
+            Measure::Profile | Measure::Slower | Measure::Budget if is_equal => {
                 Err(mistake(&self.text, "both sides are scaled to the same total; leave out -n"))
             }
             _ => Ok(()),
@@ -260,11 +310,17 @@ impl Gate {
     }
 
     /// Returns true if a change of its limit would not have been found.
-    pub(super) fn is_blind(&self, sight: Option<&Sight<'_>>) -> bool {
-        let limit = self.limit.to_f64();
+    pub(super) fn is_blind(&self, report: &Report, sight: Option<&Sight<'_>>) -> bool {
+        let limit = self.limit_size(report);
         // A limit of nothing, or beyond, asks for whatever can be seen.
         let asks_for_any = if self.above { limit <= 0.0 } else { limit >= 0.0 };
         sight.is_none_or(|sight| !asks_for_any && sight.size > limit.abs())
+    }
+
+    /// The limit in its own unit, or in the report's if it is a weight.
+    fn limit_size(&self, report: &Report) -> f64 {
+        let (of_limit, of_weight) = self.factors(report).unwrap_or((Weight::ONE, Weight::ONE));
+        self.limit.to_f64() * of_limit.to_f64() / of_weight.to_f64()
     }
 
     /// The limit with its unit: `5%`. Percent and points are as they were asked for: a limit of 0.004 is not 0.
@@ -273,7 +329,7 @@ impl Gate {
         match self.unit {
             Unit::Percent => format!("{size}%"),
             Unit::Points => format!("{size} points"),
-            Unit::Weight => self.size(report, size.to_f64(), escape),
+            Unit::Weight => self.size(report, self.limit_size(report).abs(), escape),
         }
     }
 
@@ -304,9 +360,16 @@ impl Gate {
     }
 
     /// Returns true if a change is beyond the limit. Weights and percent are compared exactly.
-    fn holds(&self, change: &Change) -> Result<bool> {
+    fn holds(&self, report: &Report, change: &Change) -> Result<bool> {
+        let (of_limit, of_weight) = self.factors(report).unwrap_or((Weight::ONE, Weight::ONE));
+        let compare = |weight: Weight| -> Result<_> {
+            Ok(weight.checked_mul(of_weight)?.cmp(&self.limit.checked_mul(of_limit)?))
+        };
+        if self.is_budget() {
+            return Ok(compare(change.after)?.is_gt());
+        }
         let order = match self.unit {
-            Unit::Weight => change.difference()?.cmp(&self.limit),
+            Unit::Weight => compare(change.difference()?)?,
             // What is new grew by more than any number of percent.
             Unit::Percent => change
                 .difference()?
@@ -428,6 +491,11 @@ mod tests {
             ("slower<1%", "slower has >"),
             ("slower>2pp", "slower has >"),
             ("slower>-2%", "slower has >"),
+            ("budget>5%", "budget has >"),
+            ("budget<5ms", "budget has >"),
+            ("total>5parsecs", "expected a number"),
+            ("total>5ms%", "expected a number"),
+            ("total>ms", "expected a number"),
         ] {
             let error =
                 Gate::parse_all(text).err().unwrap_or_else(|| panic!("{text:?} is no gate")).to_string();
@@ -443,6 +511,37 @@ mod tests {
         let said = |text: &str| Gate::parse_all(text).unwrap()[0].limit(&report, &Escape::TEXT);
         assert_eq!((said("self>0.004pp"), said("self<-12.34%")), ("0.004 points".into(), "12.34%".into()));
         assert_eq!((said("total>5%"), said("total<-1234")), ("5%".into(), "1,234".into()));
+    }
+
+    #[test]
+    fn a_budget_is_of_the_weight_after_in_any_unit_of_its_kind() {
+        let profile = |unit: &str, weight: u32| {
+            crate::Profile::from_bytes(format!("# unit: {unit}\nmain;parse {weight}\nmain {weight}\n"))
+                .unwrap()
+        };
+        let judge = |unit: &str, gate: &str| {
+            let (before, after) = (profile(unit, 900), profile(unit, 600));
+            crate::diff::Diff::new(&before, &after).gate(gate)
+        };
+        for (gate, outcome) in [
+            ("budget>1200us", "passed"),
+            ("budget>1.199999ms", "tripped"),
+            ("budget>0.001s", "tripped"),
+            ("budget/parse/>600us", "passed"),
+            ("budget/parse/>599us", "tripped"),
+            ("budget/parse/>599", "tripped"),
+            ("budget/nothing/>599us", "not-judged"),
+        ] {
+            assert_eq!(judge("us", gate).unwrap().outcome().name(), outcome, "{gate}");
+        }
+        let said = judge("us", "budget>1ms").unwrap().to_string();
+        assert_eq!(said, "gate budget>1ms: the whole is 1.2 ms");
+        let said = judge("us", "budget>2ms").unwrap().to_string();
+        assert_eq!(said, "gate budget>2ms passed: the whole is 1.2 ms");
+        let error = judge("bytes", "budget>1ms").unwrap_err().to_string();
+        assert!(error.ends_with("the weights are bytes"), "{error}");
+        // Other gates take units as well.
+        assert!(judge("us", "profile<-500us").unwrap().to_string().starts_with("gate profile<-500us"));
     }
 
     #[test]

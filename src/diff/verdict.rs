@@ -163,7 +163,8 @@ impl Answer {
         let sight = gate.sight(report);
         let outcome = match changes.first() {
             Some(_) => Outcome::Tripped,
-            None if !any && gate.is_blind(sight.as_ref()) => Outcome::NotJudged,
+            None if gate.is_budget() && !gate.matches_nothing(report) => Outcome::Passed,
+            None if !any && gate.is_blind(report, sight.as_ref()) => Outcome::NotJudged,
             None => Outcome::Passed,
         };
         let seen = |escape: &Escape| {
@@ -174,7 +175,10 @@ impl Answer {
             Outcome::Tripped => {
                 let more = changes.len() - 1;
                 let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-                let first = changes.first().map(|first| describe(first, report, escape));
+                let first = changes.first().map(|first| match gate.is_budget() {
+                    true => describe_weight(first, report, escape),
+                    false => describe(first, report, escape),
+                });
                 format!(": {}{more}", first.unwrap_or_default())
             }
             Outcome::NotJudged if gate.matches_nothing(report) => {
@@ -194,6 +198,10 @@ impl Answer {
                     gate.limit(report, escape),
                     evidence(report),
                 )
+            }
+            Outcome::Passed if gate.is_budget() => {
+                let most = gate.heaviest(report).map(|most| describe_weight(&most, report, escape));
+                format!(" passed: {}", most.unwrap_or_default())
             }
             Outcome::Passed => match seen(escape).filter(|_| !any) {
                 Some(seen) => format!(" passed: {seen}"),
@@ -221,6 +229,12 @@ fn evidence(report: &Report) -> String {
         "samples"
     };
     if a == b { format!("{a} {kind} a side") } else { format!("{b} and {a} {kind}") }
+}
+
+/// `parse is 44 ms`.
+fn describe_weight(heavy: &Tripped<'_>, report: &Report, escape: &Escape) -> String {
+    let of = heavy.row.map_or_else(|| "the whole".to_owned(), |row| (escape.name)(&row.name));
+    format!("{of} is {}", report.amount(heavy.change.after, escape))
 }
 
 /// `parse  40 → 44 ms  +10%  (p < 0.001 n=5+5)`.

@@ -127,7 +127,7 @@ pub struct TestArgs {
 #[command(next_help_heading = "Gates")]
 pub struct GateArgs {
     /// Exit with 1 on a significant change: slower>5% (the whole, or any function),
-    /// total>5%, self>2pp, /regex/>1000, self/regex/<-5%, profile>3%; several with
+    /// total>5%, self>2pp, /regex/>20ms, self/regex/<-5%, profile>3%, budget>1s; several with
     /// blanks between. @FILE reads them from FILE, where # begins a comment
     #[arg(long, value_name = "EXPR|@FILE", value_parser = gates)]
     pub gate: Vec<Gates>,
