@@ -25,7 +25,7 @@ fn the_end_of_memory_is_one_line_and_leaves_nothing() {
     assert!(stacks.len() as u64 > 2 * ROOM);
     for (program, arguments) in [
         (COLLAPSE, &["-o", "out"][..]),
-        (FILTER, &["--reverse", "-o", "out"]),
+        (FILTER, &["--top", "60000", "-o", "out"]),
         (RENDER, &["--format", "pprof", "-o", "out"]),
     ] {
         let folder = tempfile::tempdir().unwrap();
