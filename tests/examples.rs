@@ -68,12 +68,12 @@ fn a_gate_judges_in_memory() {
     };
     let judge =
         |before: &Profile, after: &Profile| gate_in_memory::judge(before, after, "total>50%").unwrap();
-    let (before, same, slower) = (run(401, 10_000), run(402, 20_000), run(700, 10_000));
+    let (before, same, slower) = (run(401, 10_000), run(402, 20_000), run(2700, 10_000));
     assert!(judge(&before, &same).passed(), "{}", judge(&before, &same));
     let verdict = judge(&before, &slower);
     assert!(!verdict.passed());
     let verdict = verdict.to_string();
-    assert!(verdict.contains("parse  401 → 700") && !verdict.contains("std::"), "{verdict}");
+    assert!(verdict.contains("parse  401 → 2,700") && !verdict.contains("std::"), "{verdict}");
 }
 
 #[test]

@@ -45,8 +45,16 @@ impl Report {
             }
             _ => ("assuming independent samples on one side", ", as their times are not known there"),
         };
+        let between = match self.options.one_run {
+            true => String::new(),
+            false => format!(
+                ", and what {} functions differ by in {}",
+                self.run_spread.functions,
+                self.run_spread.describe()
+            ),
+        };
         let mut text = format!(
-            "difference of two proportions, {spread} ({} before, {} after{of}){because}; {adjusted}",
+            "difference of two proportions, {spread}{between} ({} before, {} after{of}){because}; {adjusted}",
             samples(before),
             samples(after)
         );

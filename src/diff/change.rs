@@ -29,6 +29,9 @@ pub struct Change {
     pub significant: bool,
     /// True if its share changed significantly, and not only its weight.
     pub share_significant: bool,
+    /// True if samples alone would make it significant, and one run a side does not: functions of other programs
+    /// differ as much from run to run.
+    pub suspected: bool,
     /// Half of the 95% interval of the mean of the runs of each side, in percent of it; `None` of one run.
     pub variation: (Option<f64>, Option<f64>),
     /// The smallest change that would have been found; `None` if it was not tested.
@@ -88,6 +91,17 @@ impl Row {
         self.own.significant || self.total.significant
     }
 
+    /// Returns true if its self or its total weight is [suspected](Change::suspected) to have changed, and neither is known
+    /// to.
+    pub fn is_suspected(&self) -> bool {
+        !self.is_significant() && (self.own.suspected || self.total.suspected)
+    }
+
+    /// Returns true if it is named and has a colour: its change is significant or suspected.
+    pub fn stands_out(&self) -> bool {
+        self.is_significant() || self.is_suspected()
+    }
+
     /// The sides on which it is.
     pub fn presence(&self) -> Presence {
         match (self.total.before.is_zero(), self.total.after.is_zero()) {
@@ -97,8 +111,9 @@ impl Row {
         }
     }
 
-    /// The significant change of the two; that in self weight if both are, or none.
+    /// The significant change of the two, or else the suspected one; that in self weight if both are, or none.
     pub fn leading(&self) -> &Change {
-        if self.own.significant || !self.total.significant { &self.own } else { &self.total }
+        let rank = |change: &Change| (change.significant, change.suspected);
+        if rank(&self.total) > rank(&self.own) { &self.total } else { &self.own }
     }
 }

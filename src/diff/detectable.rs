@@ -146,7 +146,7 @@ mod tests {
             Profile::from_lines(lines).unwrap()
         };
         let before = profile(400.0);
-        let options = ReportOptions::default().min_effect(0.0).period(crate::Weight::ONE);
+        let options = ReportOptions::default().one_run(true).min_effect(0.0).period(crate::Weight::ONE);
         let alike = Diff::new(&before, &profile(401.0)).report_with(&options).unwrap();
         let row = alike.rows.iter().find(|row| row.name == b"f07").unwrap();
         let percent = row.own.detectable.unwrap().percent.unwrap();
@@ -169,7 +169,7 @@ mod tests {
         for (n, hits) in after.iter_mut().enumerate() {
             *hits += 15 * (n as u32).saturating_sub(20);
         }
-        let options = ReportOptions::default().min_effect(0.0).period(crate::Weight::ONE);
+        let options = ReportOptions::default().one_run(true).min_effect(0.0).period(crate::Weight::ONE);
         let report = Diff::new(&profile([1000; 40]), &profile(after)).report_with(&options).unwrap();
         let (mut sure, mut unsure) = (0, 0);
         for row in &report.rows {

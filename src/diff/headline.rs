@@ -35,29 +35,41 @@ impl Report {
             true => ("slower", "faster"),
             false => ("more", "less"),
         };
-        let lists = [
-            self.named(more, escape, &|row| is_both(row) && size(row) > Weight::ZERO && !is_moved(row)),
-            self.named(less, escape, &|row| is_both(row) && size(row).is_negative()),
-            self.named("new", escape, &|row| row.presence() == Presence::New),
-            self.named("gone", escape, &|row| row.presence() == Presence::Gone),
-            self.named("with code of what it called", escape, &|row| is_both(row) && is_moved(row)),
-        ];
-        let named: Vec<String> = lists.into_iter().flatten().collect();
-        match (named.is_empty(), self.profile.significant) {
-            (false, _) => format!("{}; {whole}", named.join("; ")),
-            (true, true) => format!("{whole}; no function stands out ({})", self.sight()),
-            (true, false) => format!("no change; {whole}; {}", self.sight()),
+        let lists = |known: &dyn Fn(&Row) -> bool| {
+            let lists = [
+                self.named(more, escape, &|row| {
+                    known(row) && is_both(row) && size(row) > Weight::ZERO && !is_moved(row)
+                }),
+                self.named(less, escape, &|row| known(row) && is_both(row) && size(row).is_negative()),
+                self.named("new", escape, &|row| known(row) && row.presence() == Presence::New),
+                self.named("gone", escape, &|row| known(row) && row.presence() == Presence::Gone),
+                self.named("with code of what it called", escape, &|row| {
+                    known(row) && is_both(row) && is_moved(row)
+                }),
+            ];
+            lists.into_iter().flatten().collect::<Vec<_>>()
+        };
+        let named = lists(&Row::is_significant);
+        let suspected = lists(&Row::is_suspected);
+        let unsure = format!("not sure by one run a side: {}", suspected.join("; "));
+        match (named.is_empty(), suspected.is_empty(), self.profile.significant) {
+            (false, true, _) => format!("{}; {whole}", named.join("; ")),
+            (false, false, _) => format!("{}; {unsure}; {whole}", named.join("; ")),
+            (true, false, _) => format!("{unsure}; {whole}; record 5 runs to decide"),
+            (true, true, true) => format!("{whole}; no function stands out ({})", self.sight()),
+            (true, true, false) => format!("no change; {whole}; {}{}", self.sight(), self.advice()),
         }
     }
 
-    /// Some of the functions that changed, each with the change of its weight: `slower: lex +1.2 ms (+40%), parse
+    /// Some of the functions that are meant, each with the change of its weight: `slower: lex +1.2 ms (+40%), parse
     /// +300 µs (+5.2%) and 2 more`.
     fn named(&self, word: &str, escape: &Escape, is_meant: &dyn Fn(&Row) -> bool) -> Option<String> {
-        let mut rows: Vec<&Row> = self.significant().filter(|row| is_meant(row)).collect();
+        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| is_meant(row)).collect();
         // A function that works itself says more than those that call it.
         let magnitude = |row: &Row| size(row).to_f64().abs();
         rows.sort_by(|a, b| {
-            let own = b.own.significant.cmp(&a.own.significant);
+            let by_itself = |row: &Row| row.own.significant || row.own.suspected;
+            let own = by_itself(b).cmp(&by_itself(a));
             own.then(magnitude(b).total_cmp(&magnitude(a))).then_with(|| a.name.cmp(&b.name))
         });
         let unit = self.unit_as(escape);
@@ -114,6 +126,11 @@ impl Report {
         }
     }
 
+    /// What would tell more, after the smallest change that would have been found.
+    fn advice(&self) -> &'static str {
+        if self.lone_recording().is_some() { "; five runs a side see more" } else { "" }
+    }
+
     /// The smallest growth that would have been found of every heavy function: `+12% of any function above 5% of it`.
     pub(super) fn sight_of_heavy(&self) -> Option<String> {
         let changes = || {
@@ -129,6 +146,7 @@ impl Report {
     /// tell it.
     pub(super) fn lone_recording(&self) -> Option<String> {
         match (self.sampling.0.runs, self.sampling.1.runs) {
+            _ if self.options.one_run => None,
             (1, 1) => Some("one run each".to_owned()),
             (1, after) => Some(format!("one run before, {after} after")),
             (before, 1) => Some(format!("{before} runs before, one after")),

@@ -3,6 +3,7 @@
 //! `docs/significance.md` has the method in words, and how often it is wrong.
 
 mod candidates;
+mod family;
 
 use super::change::{Change, Row};
 use super::detectable::{Detectable, Sight};
@@ -18,13 +19,16 @@ use crate::error::Result;
 use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
 use crate::significance::moderated::{self, RunShares, mean, squares};
 use crate::significance::permutation::divide_anew;
-use crate::significance::{Limits, Permutation, Test, adjust_weighted, attention, by_t, compare_shares};
+use crate::significance::{Limits, Permutation, Test, by_t, compare_shares};
 use crate::tally::Cell;
 use crate::weight::Weight;
 use candidates::{Candidate, Kind, firsts};
+use family::Family;
 
 /// The least number of pairs of runs that are compared as pairs.
 const PAIRS: usize = 4;
+/// The row of fg-record for what no sample stands for: a sum of remainders, and no function.
+const NOT_SAMPLED: &[u8] = b"[not sampled]";
 /// The share that the test of a weight gets attention for at most.
 const MOST_ATTENTION: f64 = 0.9;
 
@@ -48,6 +52,8 @@ impl<'v> RunValues<'v> {
 struct Tests {
     share: Test,
     weight: Option<Test>,
+    /// The p of the share by its samples alone, where a prior took the place of what runs would tell.
+    sampled: f64,
 }
 
 /// Rows whose changes were tested.
@@ -122,7 +128,7 @@ impl<'j> Judge<'j> {
             let (own, total) = (of(|cell| cell.own), of(|cell| cell.total));
             let is_machine =
                 self.options.interrupts == Interrupts::Together && weights.name == interrupts::NAME;
-            if !is_machine {
+            if !is_machine && weights.name != NOT_SAMPLED {
                 for (kind, values) in [(Kind::Own, &own), (Kind::Total, &total)] {
                     candidates.extend(self.candidate(row, kind, values, weights.spread));
                 }
@@ -191,11 +197,13 @@ impl<'j> Judge<'j> {
             Some((of_shares, of_weights)) => Tests {
                 share: of_shares.test(&candidate.shares, alpha),
                 weight: candidate.weights.as_ref().map(|weights| of_weights.test(weights, alpha)),
+                sampled: 1.0,
             },
             None => {
-                let share = self.test_share(candidate);
+                let sampled = self.test_sampled(candidate);
+                let share = self.test_share(candidate, &sampled);
                 let weight = self.test_lone_weight(candidate, &share);
-                Tests { share, weight }
+                Tests { share, weight, sampled: sampled.p }
             }
         }
     }
@@ -211,7 +219,7 @@ impl<'j> Judge<'j> {
         let mut change = self.measured(self.split(values))?;
         let Some(candidate) = self.candidate(0, Kind::Own, values, spread) else { return Ok(change) };
         let tests = self.test(&candidate);
-        let of_weight = tests.weight.map_or(1.0, |test| test.p);
+        let of_weight = tests.weight.map_or(1.0, |test| test.p.max(self.least_of_weight()));
         let p = if self.has_runs() { of_weight } else { of_weight.min(tests.share.p) };
         change.p = Some(p);
         change.significant =
@@ -219,8 +227,17 @@ impl<'j> Judge<'j> {
         Ok(change)
     }
 
-    /// Tests a share of one recording a side.
-    fn test_share(&self, candidate: &Candidate) -> Test {
+    /// Tests a share of one recording a side. Runs differ as the prior says, parts of one run do not.
+    fn test_share(&self, candidate: &Candidate, sampled: &Test) -> Test {
+        if self.options.one_run {
+            return *sampled;
+        }
+        let shares = (candidate.counts.0.share(), candidate.counts.1.share());
+        self.prior.test_share(sampled, shares, self.options.alpha)
+    }
+
+    /// Tests a share of one recording a side by its samples.
+    fn test_sampled(&self, candidate: &Candidate) -> Test {
         let alpha = self.options.alpha;
         if !self.blocks.iter().any(Whole::is_known) {
             return compare_shares(candidate.counts.0, candidate.counts.1, alpha);
@@ -234,8 +251,7 @@ impl<'j> Judge<'j> {
         compare_in_blocks(candidate.counts, (before, after), alpha)
     }
 
-    /// Tests a weight of one recording a side: its share of a whole of which runs differ as the prior says. A weight is no
-    /// surer than the whole: a function that moves along with it says nothing of its own.
+    /// Tests a weight of one recording a side: its share of a whole of which runs differ as the prior says.
     fn test_lone_weight(&self, candidate: &Candidate, share: &Test) -> Option<Test> {
         let weights = candidate.weights.as_ref()?;
         let (before, after) = (weights.before[0], weights.after[0]);
@@ -249,9 +265,13 @@ impl<'j> Judge<'j> {
         let freedom = moderated::sum_freedom((of_share, share.freedom), (of_whole, self.prior.freedom));
         let difference = after - before;
         let deviation = f64::midpoint(before, after) * (of_share + of_whole).sqrt();
-        let test = by_t(difference, deviation, freedom, self.options.alpha);
-        let of_whole = self.whole.map_or(1.0, |whole| whole.p);
-        Some(Test { p: test.p.max(of_whole), ..test })
+        Some(by_t(difference, deviation, freedom, self.options.alpha))
+    }
+
+    /// The least p of a weight of one recording a side. A function that moves along with the whole says nothing of its
+    /// own: it is no surer than that, which is one test for all of them.
+    fn least_of_weight(&self) -> f64 {
+        if self.has_runs() { 0.0 } else { self.whole.map_or(1.0, |whole| whole.p) }
     }
 
     /// Finds out how many independent samples the samples of each side are worth.
@@ -299,51 +319,45 @@ impl<'j> Judge<'j> {
         whole: Weight,
     ) -> Result<usize> {
         let limits = self.limits();
-        // The weights and the shares of all groups.
-        let (mut adjusted, mut shares) = (Vec::new(), Vec::new());
+        // The shares and the weights of all groups. Of one run a side weights count only if the whole changed, and are
+        // asked by themselves then.
+        let mut families = [Family::default(), Family::default()];
+        let of_weights = usize::from(!self.has_runs());
         let mut place = vec![(usize::MAX, None); groups];
         for (candidate, test) in candidates.iter().zip(tests) {
             if place[candidate.group].0 != usize::MAX {
                 continue;
             }
             let share = candidate.shares.mean().clamp(0.0, 1.0);
-            let mut add = |p: f64, share: f64| {
-                adjusted.push(p);
-                shares.push(share);
-                adjusted.len() - 1
-            };
             // The share of all has no spread, and its weight counts all the same.
-            let of_weight = test.weight.map(|test| add(test.p, share.min(MOST_ATTENTION)));
-            place[candidate.group] = (add(test.share.p, share), of_weight);
+            let of_weight =
+                test.weight.map(|test| families[of_weights].add(test.p, share.min(MOST_ATTENTION)));
+            place[candidate.group] = (families[0].add(test.share.p, share), of_weight);
         }
-        let attention = attention(&shares);
-        adjust_weighted(&mut adjusted, &attention);
-        let selected = adjusted.iter().filter(|p| **p < limits.alpha).count().max(1) as f64;
-        let count = adjusted.len() as f64;
+        families.iter_mut().for_each(|family| family.adjust(limits.alpha));
+        let [of_shares, of_weights] = [&families[0], &families[of_weights]];
+        let least_of_weight = self.least_of_weight();
         for (candidate, tests) in candidates.iter().zip(tests) {
             let (of_share, of_weight) = place[candidate.group];
-            // A test passes at this alpha if it is the only one that does, and at `selected` times it
-            // beside the others.
-            let alone = |at: usize| (limits.alpha * attention[at] / count).max(f64::MIN_POSITIVE);
-            let level = |at: usize| (alone(at) * selected).min(1.0);
             let row = &mut rows[candidate.row];
             let change = match candidate.kind {
                 Kind::Own => &mut row.own,
                 Kind::Total => &mut row.total,
             };
-            let share = scaled(&tests.share, 100.0, level(of_share), adjusted[of_share]);
+            let level = of_shares.level(of_share, limits.alpha);
+            let share = scaled(&tests.share, 100.0, level, of_shares.adjusted[of_share]);
             let before = candidate.weights.as_ref().map_or(0.0, |weights| mean(&weights.before));
             let weight = tests.weight.zip(of_weight).map(|(test, at)| {
                 scaled(
                     &test,
                     if before > 0.0 { 100.0 / before } else { f64::INFINITY },
-                    level(at),
-                    adjusted[at],
+                    of_weights.level(at, limits.alpha),
+                    of_weights.adjusted[at].max(least_of_weight),
                 )
             });
             // Of the shares that moved, each weight is asked as well: shares move when others do.
             let direction = match tests.weight.filter(|_| self.has_runs()) {
-                Some(test) => (selected * test.p_towards(change.points())).min(1.0),
+                Some(test) => (of_shares.selected * test.p_towards(change.points())).min(1.0),
                 None => 0.0,
             };
             let by_share = share.p.max(direction);
@@ -352,12 +366,18 @@ impl<'j> Judge<'j> {
             change.share_significant = limits.are_passed(by_share, change.points()) && is_large;
             let by_weight = weight.map_or(1.0, |test| test.p);
             change.significant = change.share_significant || (by_weight < limits.alpha && is_heavier);
+            let by_samples = limits.are_passed(tests.sampled, change.points()) && is_large;
+            change.suspected =
+                by_samples && tests.sampled < of_shares.alone(of_share, limits.alpha) && !change.significant;
             let p = by_share.min(by_weight);
             // What may not count is not sure of anything that does.
             change.p = Some(if is_large || by_weight <= by_share { p } else { by_weight.max(p) });
             let sight = Sight {
-                share: (tests.share, alone(of_share)),
-                weight: tests.weight.zip(of_weight).map(|(test, at)| (test, alone(at))),
+                share: (tests.share, of_shares.alone(of_share, limits.alpha)),
+                weight: tests
+                    .weight
+                    .zip(of_weight)
+                    .map(|(test, at)| (test, of_weights.alone(at, limits.alpha))),
                 asks_direction: self.has_runs(),
                 before: change.share_before,
             };
@@ -365,7 +385,7 @@ impl<'j> Judge<'j> {
             change.share = Some(share);
             change.weight = weight;
         }
-        Ok(adjusted.len())
+        Ok(families.iter().map(|family| family.adjusted.len()).sum())
     }
 
     /// Returns true if the weight moved by the least effect, as a part of the whole.

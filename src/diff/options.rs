@@ -43,6 +43,8 @@ pub struct ReportOptions {
     pub require_power: bool,
     /// Each run after was recorded in turn with the run before of the same number: compare pairs.
     pub paired: bool,
+    /// Both sides are parts of one run: their functions do not differ as runs do.
+    pub one_run: bool,
     /// The treatment of frames of preemption and interrupts.
     pub interrupts: Interrupts,
 }
@@ -63,6 +65,7 @@ impl Default for ReportOptions {
             any_change: false,
             require_power: false,
             paired: false,
+            one_run: false,
             interrupts: Interrupts::Together,
         }
     }
@@ -164,6 +167,12 @@ impl ReportOptions {
     /// what drifts moved both.
     pub fn paired(mut self, paired: bool) -> Self {
         self.paired = paired;
+        self
+    }
+
+    /// Compares parts of one run, such as two ranges of its time: their functions do not differ as runs do.
+    pub fn one_run(mut self, one_run: bool) -> Self {
+        self.one_run = one_run;
         self
     }
 

@@ -326,7 +326,7 @@ mod tests {
             }
             builder.finish().unwrap()
         };
-        let options = ReportOptions::default().period(Weight::ONE);
+        let options = ReportOptions::default().one_run(true).period(Weight::ONE);
         let report = Diff::new(&run(0), &run(1)).report_with(&options).unwrap();
         let row = report.rows.iter().find(|row| row.name == b"a").unwrap();
         let freedom = row.total.share.unwrap().freedom;

@@ -223,6 +223,7 @@ mod tests {
                 .alpha(example.limits.alpha)
                 .min_effect(example.limits.min_effect)
                 .min_samples(0.0)
+                .one_run(true)
                 .period(Weight::ONE)
                 .sort(Sort::Name);
             let report = Diff::new(&b, &a).report_with(&options).unwrap();

@@ -171,7 +171,7 @@ impl Report {
                 Sort::Total => (size(&row.total)?, size(&row.own)?),
                 Sort::Name => (Weight::ZERO, Weight::ZERO),
             };
-            keyed.push((!row.is_significant(), sizes, row));
+            keyed.push(((!row.is_significant(), !row.is_suspected()), sizes, row));
         }
         keyed.sort_by(|a, b| {
             let by_size = || b.1.0.cmp(&a.1.0).then(b.1.1.cmp(&a.1.1));
@@ -186,8 +186,9 @@ impl Report {
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         findings.set_verdict(&self.headline());
-        let p_of = |change: &Change| change.p.filter(|_| change.significant).map(p_short);
-        for row in self.significant() {
+        let stands_out = |change: &Change| change.significant || change.suspected;
+        let p_of = |change: &Change| change.p.filter(|_| stands_out(change)).map(p_short);
+        for row in self.standing_out() {
             findings.add(&row.name, p_of(&row.own), p_of(&row.total));
         }
         findings
@@ -196,6 +197,11 @@ impl Report {
     /// The rows with a significant change.
     pub fn significant(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.is_significant())
+    }
+
+    /// The rows that are named and have a colour: see [`Row::stands_out`].
+    pub(super) fn standing_out(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.stands_out())
     }
 
     /// Two lines that say what each side is: command, weight, samples, date. Empty if nothing is

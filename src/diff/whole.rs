@@ -64,11 +64,13 @@ fn in_percent(test: Test) -> Test {
 mod tests {
     use super::*;
 
-    const PRIOR: RunSpread = RunSpread { recorder: "a recorder", deviation: 0.1, freedom: 1e9, programs: 0 };
+    fn prior(freedom: f64) -> RunSpread {
+        RunSpread { deviation: 0.1, freedom, ..RunSpread::of([]) }
+    }
 
     fn of(before: f64, after: f64, samples: f64) -> Test {
         let side = |weights| Runs { weights, samples };
-        test(side(&[before]), side(&[after]), &PRIOR, 0.01).unwrap()
+        test(side(&[before]), side(&[after]), &prior(1e9), 0.01).unwrap()
     }
 
     #[test]
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn a_baseline_of_nine_runs_predicts_the_next() {
         let nine = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.3, 99.7];
-        let wide = RunSpread { deviation: 0.1, freedom: 3.0, ..PRIOR };
+        let wide = prior(3.0);
         let side = |weights| Runs { weights, samples: 1e12 };
         let by_nine =
             |after: f64| test(side(&nine), Runs { weights: &[after], samples: 1e12 }, &wide, 0.01).unwrap();
@@ -107,7 +109,7 @@ mod tests {
         let after = [108.0, 114.2, 121.3, 127.1, 134.2];
         let side = |weights| Runs { weights, samples: 1e12 };
         let pairs = test_pairs(side(&before), side(&after), 0.05).unwrap();
-        let apart = test(side(&before), side(&after), &PRIOR, 0.05).unwrap();
+        let apart = test(side(&before), side(&after), &prior(1e9), 0.05).unwrap();
         assert!(
             (pairs.p / 2.753325e-7 - 1.0).abs() < 1e-4 && (apart.p - 0.191251).abs() < 1e-5,
             "{pairs:?} {apart:?}"

@@ -18,7 +18,7 @@ const LONGEST: usize = 1000;
 pub struct Findings {
     /// The line that says what happened: the headline of the report.
     pub verdict: String,
-    /// The functions that changed significantly, in the order of the report.
+    /// The functions that changed significantly, or are suspected to, in the order of the report.
     pub changed: Vec<ChangedFunction>,
 }
 

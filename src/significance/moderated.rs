@@ -231,7 +231,7 @@ const SLOPES: i32 = 66;
 /// The slope, not below 0, of the line through 1 that the quotients scatter around: the one with the least sum of
 /// absolute distances in logarithms. Variances scatter by factors, and a few functions that differ much from run
 /// to run, such as those of garbage collection, say nothing about the others.
-fn slope(quotients: &[f64], heights: &[f64], freedom: f64) -> f64 {
+pub(crate) fn slope(quotients: &[f64], heights: &[f64], freedom: f64) -> f64 {
     // The median of a variance of one with these degrees of freedom (Wilson and Hilferty).
     let middle = 3.0 * (1.0 - 2.0 / (9.0 * freedom)).ln();
     let distance = |slope: f64| -> f64 {

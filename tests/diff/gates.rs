@@ -5,10 +5,17 @@ use super::{Files, run};
 const BEFORE: &str = "main 11\nmain;parse 4000\nmain;parse;lex 2000\nmain;write 3990\n";
 const AFTER: &str = "main 12\nmain;parse 4005\nmain;parse;lex 3001\nmain;write 3987\n";
 
+/// A change that one run a side is sure of.
+const FAR_AFTER: &str = "main 12\nmain;parse 4005\nmain;parse;lex 12001\nmain;write 3987\n";
+
 /// Exit status and output.
 fn gate(options: &[&str]) -> (i32, String) {
+    gate_of(AFTER, options)
+}
+
+fn gate_of(after: &str, options: &[&str]) -> (i32, String) {
     let files = Files::new();
-    let (before, after) = (files.put("before", BEFORE), files.put("after", AFTER));
+    let (before, after) = (files.put("before", BEFORE), files.put("after", after));
     let run = run(&[options, &[before.as_str(), after.as_str()]].concat(), "");
     (run.status, run.stdout + &run.stderr)
 }
@@ -16,24 +23,24 @@ fn gate(options: &[&str]) -> (i32, String) {
 #[test]
 fn every_kind_of_gate_trips() {
     for (expression, said) in [
-        ("total>5%", "gate total>5%: parse  6,000 → 7,006  +17%  (p < 0.001 n=1+1), and 1 more\n"),
-        ("self>2pp", "gate self>2pp: lex (self)  2,000 → 3,001  +50%  (p < 0.001 n=1+1)\n"),
-        ("self>1000", "gate self>1000: lex (self)  2,000 → 3,001  +50%  (p < 0.001 n=1+1)\n"),
-        ("self>1001", ""),
-        ("total>51%", ""),
-        ("self>50%", "gate self>50%: lex (self)  2,000 → 3,001  +50%  (p < 0.001 n=1+1)\n"),
-        ("/^parse$/>10%", "gate /^parse$/>10%: parse  6,000 → 7,006  +17%  (p < 0.001 n=1+1)\n"),
+        ("total>5%", "gate total>5%: parse  6,000 → 16,006  +167%  (p < 0.001 n=1+1), and 1 more\n"),
+        ("self>2pp", "gate self>2pp: lex (self)  2,000 → 12,001  +500%  (p < 0.001 n=1+1)\n"),
+        ("self>10000", "gate self>10000: lex (self)  2,000 → 12,001  +500%  (p < 0.001 n=1+1)\n"),
+        ("self>10001", ""),
+        ("total>501%", ""),
+        ("self>50%", "gate self>50%: lex (self)  2,000 → 12,001  +500%  (p < 0.001 n=1+1)\n"),
+        ("/^parse$/>10%", "gate /^parse$/>10%: parse  6,000 → 16,006  +167%  (p < 0.001 n=1+1)\n"),
         ("/write/>0", ""),
-        ("self/^parse$/>20%", ""),
+        ("self/^parse$/>50%", ""),
         ("total<0", ""),
     ] {
-        let (status, text) = gate(&["--gate", expression]);
+        let (status, text) = gate_of(FAR_AFTER, &["--gate", expression]);
         match said {
             "" => assert!(status == 0 && text.contains(" passed: would have seen "), "{text}"),
             said => assert_eq!((status, text.as_str()), (1, said), "{expression}"),
         }
     }
-    let (status, said) = gate(&["--gate", "self>2pp total>100%", "--gate", "/lex/>1%"]);
+    let (status, said) = gate_of(FAR_AFTER, &["--gate", "self>2pp total>600%", "--gate", "/lex/>1%"]);
     assert_eq!((status, said.lines().count(), said.matches(" passed: ").count()), (1, 3, 1), "{said}");
 }
 
@@ -66,11 +73,11 @@ fn a_gate_that_cannot_see_its_threshold_judges_nothing() {
     let required = run(&["--require-power", "--gate", "total>5%", &few, &few], "");
     assert_eq!((required.status, required.stdout), (3, allowed.stdout));
     // One that trips is 1, whatever another sees; and a name that is nobody's is said to be that.
-    let (status, said) = gate(&["--require-power", "--gate", "self>2pp /nothing/>1%"]);
+    let (status, said) = gate_of(FAR_AFTER, &["--require-power", "--gate", "self>2pp /nothing/>1%"]);
     assert!(status == 1 && said.contains("gate /nothing/>1% not judged: no function matches\n"), "{said}");
     assert_eq!(gate(&["--require-power", "--gate", "/nothing/>1%"]).0, 3);
     // A limit that so many samples can see.
-    let seen = run(&["--require-power", "--gate", "total>200%", &few, &few], "");
+    let seen = run(&["--require-power", "--gate", "total>900%", &few, &few], "");
     assert!(seen.status == 0 && seen.stdout.contains("passed: would have seen +"), "{}", seen.stdout);
     let json = run(&["--format=json", "--gate", "total>5%", &few, &few], "");
     let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
@@ -371,9 +378,9 @@ fn a_whole_is_judged_by_one_recording_or_several() {
 fn gates_come_from_files_and_beside_reports() {
     let files = Files::new();
     let file = files.put("gates", "# what we allow\nself>2pp   total>100%\n\n/nothing/>1%\n");
-    let (status, said) = gate(&[&format!("--gate=@{file}")]);
+    let (status, said) = gate_of(FAR_AFTER, &[&format!("--gate=@{file}")]);
     assert_eq!((status, said.lines().count()), (1, 3), "{said}");
-    let (before, after) = (files.put("before", BEFORE), files.put("after", AFTER));
+    let (before, after) = (files.put("before", BEFORE), files.put("after", FAR_AFTER));
     let report = run(&["--format=json", &format!("--gate=@{file}"), &before, &after], "");
     assert_eq!(report.status, 1);
     serde_json::from_str::<serde_json::Value>(&report.stdout).unwrap();

@@ -36,7 +36,7 @@ fn recording(run: u64, is_after: bool) -> String {
 fn of_json(options: &[&str]) -> Names {
     let report: Value = serde_json::from_str(&run(&[options, &["--json"]].concat(), "").stdout).unwrap();
     let rows = report["rows"].as_array().unwrap().iter();
-    rows.filter(|row| row["significant"] == true)
+    rows.filter(|row| row["significant"] == true || row["suspected"] == true)
         .map(|row| row["name"].as_str().unwrap().to_owned())
         .collect()
 }
@@ -44,7 +44,7 @@ fn of_json(options: &[&str]) -> Names {
 fn of_table(options: &[&str]) -> Names {
     let table = run(&[options, &["--table", "--limit", "0"]].concat(), "").stdout;
     let named = table.lines().filter_map(|line| {
-        let is_row = ["up ", "down ", "new ", "gone "].iter().any(|word| line.starts_with(word));
+        let is_row = ["up ", "down ", "new ", "gone ", "? "].iter().any(|word| line.starts_with(word));
         is_row.then(|| line.rsplit("  ").next().unwrap().to_owned())
     });
     named.collect()

@@ -12,7 +12,7 @@ fn a_table_has_the_numbers() {
     let table = diff(&["--table"], BEFORE, AFTER);
     let mut lines = table.lines();
     let headline = lines.next().unwrap();
-    let said = "slower: lex +1,001 (+50%), parse +1,006 (+17%); gone: old|`x` -700; whole 10,701 → 11,006  ~ (+2.9%)  (p=0.";
+    let said = "gone: old|`x` -700; not sure by one run a side: slower: lex +1,001 (+50%), parse +1,006 (+17%); whole 10,701 → 11,006  ~ (+2.9%)  (p=0.";
     assert!(headline.starts_with(said) && headline.ends_with(" n=1+1)"), "{headline}");
     let seen = lines.next().unwrap();
     assert!(
@@ -23,19 +23,18 @@ fn a_table_has_the_numbers() {
         let line = table.lines().find(|line| line.ends_with(&format!("  {name}"))).unwrap();
         line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(row(&table, "lex")[..5], ["up", "self", "2,000 → 3,001", "+50%", "+8.58"]);
-    assert_eq!(row(&table, "lex")[5..], ["< 0.001", "lex"]);
-    assert_eq!(row(&table, "parse")[..5], ["up", "total", "6,000 → 7,006", "+17%", "+7.59"]);
+    assert_eq!(row(&table, "lex")[..5], ["?", "self", "2,000 → 3,001", "+50%", "+8.58"]);
+    assert_eq!(row(&table, "parse")[..5], ["?", "total", "6,000 → 7,006", "+17%", "+7.59"]);
     assert_eq!(row(&table, "old|`x`")[..5], ["gone", "self", "700 → 0", "-100%", "-6.54"]);
     assert_eq!(row(&table, "once"), ["~", "self", "0 → 1", "new", "+0.01", "–", "once"]);
     assert_eq!(row(&table, "main"), ["~", "self", "11 → 12", "+9.1%", "+0.01", "–", "main"]);
     let order: Vec<_> = table.lines().skip(4).filter_map(|line| line.rsplit("  ").next()).collect();
-    assert_eq!(order, ["lex", "old|`x`", "parse", "write", "main", "once"]);
+    assert_eq!(order, ["old|`x`", "lex", "parse", "write", "main", "once"]);
     let wide = diff(&["--table", "--wide"], BEFORE, AFTER);
     assert!(wide.contains("(10,701 before, 11,006 after, of 1 each)"), "{wide}");
-    assert_eq!(row(&wide, "lex")[..6], ["up", "2,000", "3,001", "+1,001", "+50%", "+8.58"]);
-    assert_eq!(row(&wide, "parse")[..6], ["up", "4,000", "4,005", "+5", "+0.1%", "-0.99"]);
-    assert!(row(&wide, "lex")[6].starts_with("[+") && row(&wide, "lex").len() == 15, "{wide}");
+    assert_eq!(row(&wide, "lex")[..6], ["?", "2,000", "3,001", "+1,001", "+50%", "+8.58"]);
+    assert_eq!(row(&wide, "parse")[..6], ["?", "4,000", "4,005", "+5", "+0.1%", "-0.99"]);
+    assert!(row(&wide, "lex")[6].starts_with("[-") && row(&wide, "lex").len() == 15, "{wide}");
     assert!(!table.contains('\x1b'));
 }
 
@@ -45,12 +44,12 @@ fn sort_limit_and_groups() {
         let tsv = diff(&[&["--format=tsv"], options].concat(), BEFORE, AFTER);
         tsv.lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&["--sort", "total"])[..3], ["parse", "lex", "old|`x`"]);
+    assert_eq!(names(&["--sort", "total"])[..3], ["old|`x`", "parse", "lex"]);
     assert_eq!(names(&["--sort", "name"]), ["lex", "main", "old|`x`", "once", "parse", "write"]);
-    assert_eq!(names(&["--limit", "2"]), ["lex", "old|`x`"]);
+    assert_eq!(names(&["--limit", "2"]), ["old|`x`", "lex"]);
     assert_eq!(names(&["--limit", "0"]).len(), 6);
     assert!(diff(&["--table", "--limit", "2"], BEFORE, AFTER).contains("\n4 more rows; "));
-    assert_eq!(names(&["--by", "stack"])[0], "main;parse;lex");
+    assert_eq!(names(&["--by", "stack"])[1], "main;parse;lex");
     assert_eq!(names(&["--by", "thread"]), ["main"]);
     assert_eq!(names(&["--by", "function"]), names(&[]));
     let modules =
@@ -64,12 +63,12 @@ fn sort_limit_and_groups() {
 fn markdown_reads_well_in_a_pull_request() {
     let report = diff(&["--markdown"], BEFORE, AFTER);
     let lines: Vec<&str> = report.lines().collect();
-    let said = "**slower: `lex` +1,001 (+50%), `parse` +1,006 (+17%); gone: `` old\\|`x` `` -700; whole 10,701 → 11,006  ~ ";
+    let said = "**gone: `` old\\|`x` `` -700; not sure by one run a side: slower: `lex` +1,001 (+50%), `parse` +1,006 (+17%); whole 10,701 → 11,006  ~ ";
     assert!(lines[0].starts_with(said) && lines[0].ends_with(" n=1+1)**"), "{}", lines[0]);
     assert!(
-        lines[4].starts_with("| ▲ | `lex` | 2,000 → 3,001 | +50% | 2,000 → 3,001 | +50% | +8.58 ["),
+        lines[5].starts_with("| ? | `lex` | 2,000 → 3,001 | +50% | 2,000 → 3,001 | +50% | +8.58 ["),
         "{}",
-        lines[4]
+        lines[5]
     );
     assert!(report.contains("\n| gone | `` old\\|`x` `` | 700 → 0 | "), "{report}");
     assert!(report.contains("\n<details><summary>") && report.ends_with("\n</details>\n"), "{report}");
@@ -182,19 +181,19 @@ fn json_is_json_and_complete() {
     assert_eq!(report["tests"], 11);
     assert_eq!(report["before"]["samples"], 10701.0);
     assert_eq!(report["rows"].as_array().unwrap().len(), 6);
-    let lex = &report["rows"][0];
+    let lex = &report["rows"][1];
     assert_eq!((lex["name"].as_str(), lex["presence"].as_str()), (Some("lex"), Some("both")));
     assert_eq!(
         (lex["self"]["before"].as_str(), lex["self"]["change"].as_str()),
         (Some("2000"), Some("1001"))
     );
     assert_eq!(
-        (&lex["significant"], &report["rows"][5]["significant"]),
-        (&Value::Bool(true), &Value::Bool(false))
+        (&lex["significant"], &lex["suspected"], &report["rows"][5]["suspected"]),
+        (&Value::Bool(false), &Value::Bool(true), &Value::Bool(false))
     );
-    assert!(lex["self"]["p"].as_f64().unwrap() < 1e-6);
+    assert!((0.01..0.3).contains(&lex["self"]["p"].as_f64().unwrap()), "{lex}");
     let [low, high] = [0, 1].map(|n| lex["self"]["interval_pp"][n].as_f64().unwrap());
-    assert!(low < 8.58 && 8.58 < high && high - low < 4.0);
+    assert!(low < 8.58 && 8.58 < high, "{lex}");
     assert_eq!(report["rows"][5]["self"]["percent"], Value::Null);
     let hostile = diff(&["--format=json"], "a\"\\\u{1}\t;b 1\n", "a\"\\\u{1}\t;b 1\n");
     let hostile: Value = serde_json::from_str(&hostile).unwrap();
@@ -206,17 +205,18 @@ fn units_and_periods_come_from_the_header() {
     let header = "# unit: ns\n# period: 10 ns\n";
     let (before, after) = (format!("{header}{BEFORE}"), format!("{header}{AFTER}"));
     let table = diff(&["--table"], &before, &after);
-    assert!(table.starts_with(
-        "slower: lex +1 µs (+50%), parse +1.01 µs (+17%); gone: old|`x` -700 ns; whole 10.7 → 11 µs  ~ (+2.9%)"
-    ));
+    assert!(
+        table.starts_with("not sure by one run a side: slower: lex +1 µs (+50%), parse +1.01 µs (+17%); gone: old|`x` -700 ns; whole"),
+        "{table}"
+    );
     let table = diff(&["--table", "--wide"], &before, &after);
     assert!(table.contains("(1,070 before, 1,101 after, of 10 ns each)"), "{table}");
     assert!(table.contains("  2 µs ") && table.contains("  +1 µs "), "{table}");
     assert!(diff(&["--table", "--wide", "--period", "1"], &before, &after).contains("of 1 ns each"));
     let markdown = diff(&["--markdown"], &before, &after);
-    assert!(markdown.contains("\n| ▲ | `lex` | 2 → 3 µs | +50% | "), "{markdown}");
+    assert!(markdown.contains("\n| ? | `lex` | 2 → 3 µs | +50% | "), "{markdown}");
     // Programs get exact numbers.
-    assert!(diff(&["--format=tsv"], &before, &after).contains("\nlex\tup\t2000\t3001\t1001\t"));
+    assert!(diff(&["--format=tsv"], &before, &after).contains("\nlex\t?\t2000\t3001\t1001\t"));
     let periods = diff(&["--table", "--wide"], "a 2002002\nb 3003003\n", "a 2002002\nb 3003003\n");
     assert!(periods.contains("(5 before, 5 after, of 1,001,001 each)"), "{periods}");
     // Cycles have no step: a sample weighs at least what the lightest stack does.
@@ -230,9 +230,13 @@ fn runs_are_averaged_and_their_spread_is_the_measure() {
     let put = |name: &str, a: u32, b: u32| files.put(name, format!("m;a {a}\nm;b {b}\nm;c 1\n"));
     // Shares that jump about from run to run: what one pair calls sure is noise here.
     let before = [put("b1", 5001, 5000), put("b2", 6501, 3500), put("b3", 4003, 6000)];
-    let after = [put("a1", 6001, 4000), put("a2", 4001, 6000), put("a3", 7003, 3000)];
+    let after = [put("a1", 5601, 4400), put("a2", 4001, 6000), put("a3", 7003, 3000)];
     let one = run(&["--table", &before[0], &after[0]], "");
-    assert!(one.stdout.starts_with("slower: a +1,000 (+20%); faster: b -1,000 (-20%); "), "{}", one.stdout);
+    assert!(
+        one.stdout.starts_with("not sure by one run a side: slower: a +600 (+12%); faster: b -600 (-12%); "),
+        "{}",
+        one.stdout
+    );
     let mut arguments = vec!["--table", "--wide", "--before"];
     arguments.extend(before.iter().map(String::as_str));
     arguments.push("--after");
@@ -243,7 +247,7 @@ fn runs_are_averaged_and_their_spread_is_the_measure() {
             && several.contains("moderated t on the shares and weights of 3 and 3 runs")
     );
     let mean = several.lines().find(|line| line.ends_with("  a")).unwrap();
-    assert!(mean.contains(" 5,168 ") && mean.contains(" 5,668 "), "{mean}");
+    assert!(mean.contains(" 5,168 ") && mean.contains(" 5,535 "), "{mean}");
 }
 
 #[test]

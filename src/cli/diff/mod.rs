@@ -262,6 +262,7 @@ impl Diff {
             match_renamed: self.names.fuzzy,
             any_change: self.gate.any,
             require_power: self.gate.require_power,
+            one_run: self.files.len() == 1 && self.history.history.is_none(),
             interrupts: if self.form.interrupts { Interrupts::Apart } else { Interrupts::Together },
             ..self.test.apply(ReportOptions::default())
         }

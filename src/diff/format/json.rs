@@ -29,6 +29,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
             "name": text(&row.name),
             "presence": presence,
             "significant": row.is_significant(),
+            "suspected": row.is_suspected(),
             "self": change(&row.own)?,
             "total": change(&row.total)?,
         }));
@@ -61,6 +62,8 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
             "deviation_percent": 100.0 * report.run_spread.deviation,
             "freedom": report.run_spread.freedom,
             "programs": report.run_spread.programs,
+            "of_functions_percent": 100.0 * report.run_spread.of_functions,
+            "functions": report.run_spread.functions,
         }),
         "profile": change(&report.profile)?,
         "renamed": renamed.collect::<Vec<_>>(),

@@ -34,7 +34,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
         &mut text,
         report.notes.iter().map(|note| format!("Note: {}", sentence_code(&note.text))).collect(),
     );
-    let first: Vec<&Row> = report.significant().take(limit).collect();
+    let first: Vec<&Row> = report.standing_out().take(limit).collect();
     if !first.is_empty() {
         text += "\n";
         text += &table(report, &first, usize::MAX).text;
@@ -96,11 +96,11 @@ fn add_list(text: &mut String, items: Vec<String>) {
     }
 }
 
-/// The rows that are not in the first table: other significant ones, then those that moved, the largest
+/// The rows that are not in the first table: others that stand out, then those that moved, the largest
 /// first.
 fn others(report: &Report, first: usize) -> Vec<&Row> {
-    let significant = report.significant().skip(first);
-    significant.chain(report.rows.iter().filter(|row| !row.is_significant() && has_moved(row))).collect()
+    let standing_out = report.standing_out().skip(first);
+    standing_out.chain(report.rows.iter().filter(|row| !row.stands_out() && has_moved(row))).collect()
 }
 
 fn has_moved(row: &Row) -> bool {

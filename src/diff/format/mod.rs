@@ -140,8 +140,11 @@ impl Report {
     }
 }
 
-/// A word for the change of a row: `~` if it may be noise.
+/// A word for the change of a row: `~` if it may be noise, `?` if one run a side does not tell.
 fn mark(row: &Row) -> &'static str {
+    if row.is_suspected() {
+        return "?";
+    }
     if !row.is_significant() {
         return "~";
     }

@@ -41,7 +41,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
     }
     if options.wide {
         writeln!(out, "{}", report.assumption())?;
-    } else if report.significant().next().is_some() {
+    } else if report.standing_out().next().is_some() {
         writeln!(out, "{}", report.sight())?;
     }
     for answer in options.verdict.iter().flat_map(|verdict| verdict.answers()) {
@@ -92,7 +92,7 @@ fn write_lines(lines: &[Line], left: usize, options: &FormatOptions, out: &mut d
 }
 
 fn line(cells: Vec<String>, row: &Row) -> Line {
-    Line { cells, name: printable(&row.name), is_grey: !row.is_significant() }
+    Line { cells, name: printable(&row.name), is_grey: !row.stands_out() }
 }
 
 /// The change that leads each row: in self weight, or in total.
