@@ -10,6 +10,8 @@ use crate::weight::Weight;
 
 /// The most functions that a headline names, slower and faster each.
 const NAMES: usize = 3;
+/// The share of a function that is taken for the whole.
+const NEARLY_ALL: f64 = 0.95;
 /// The share of the functions of which it is said what would have been seen.
 const HEAVY: f64 = 0.05;
 
@@ -64,11 +66,15 @@ impl Report {
     /// Some of the functions that are meant, each with the change of its weight: `slower: lex +1.2 ms (+40%), parse
     /// +300 µs (+5.2%) and 2 more`.
     fn named(&self, word: &str, escape: &Escape, is_meant: &dyn Fn(&Row) -> bool) -> Option<String> {
-        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| is_meant(row)).collect();
+        let by_itself = |row: &Row| row.own.significant || row.own.suspected;
+        // What is on all stacks says what the whole says.
+        let is_whole = |row: &Row| {
+            !by_itself(row) && row.total.share_before >= NEARLY_ALL && row.total.share_after >= NEARLY_ALL
+        };
+        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| is_meant(row) && !is_whole(row)).collect();
         // A function that works itself says more than those that call it.
         let magnitude = |row: &Row| size(row).to_f64().abs();
         rows.sort_by(|a, b| {
-            let by_itself = |row: &Row| row.own.significant || row.own.suspected;
             let own = by_itself(b).cmp(&by_itself(a));
             own.then(magnitude(b).total_cmp(&magnitude(a))).then_with(|| a.name.cmp(&b.name))
         });
