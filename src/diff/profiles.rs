@@ -21,13 +21,13 @@ use crate::weight::Weight;
 /// use fg_tools::diff::Diff;
 ///
 /// let before = Profile::from_lines(["main;parse 401", "main;write 390"])?;
-/// let after = Profile::from_lines(["main;parse 700", "main;write 391"])?;
+/// let after = Profile::from_lines(["main;parse 2700", "main;write 391"])?;
 /// let diff = Diff::new(&before, &after);
 /// assert_eq!(diff.report()?.rows[0].name, b"parse");
 ///
-/// let verdict = diff.gate("total>5%")?;
+/// let verdict = diff.gate("self>5%")?;
 /// assert!(!verdict.passed());
-/// assert!(verdict.to_string().contains("parse  401 → 700  +75%  (p < 0.001 n=1+1)"));
+/// assert!(verdict.to_string().contains("parse (self)  401 → 2,700  +573%  (p < 0.001 n=1+1)"));
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 pub struct Diff<'p> {

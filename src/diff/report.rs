@@ -54,12 +54,12 @@ fn add_net(
 /// use fg_tools::diff::{Diff, ReportFormat};
 ///
 /// let before = Profile::from_lines(["main;parse 401", "main;write 390"])?;
-/// let after = Profile::from_lines(["main;parse 700", "main;write 391"])?;
+/// let after = Profile::from_lines(["main;parse 2700", "main;write 391"])?;
 /// let report = Diff::new(&before, &after).report()?;
-/// assert!(report.headline().starts_with("slower: parse +299 (+75%)"));
+/// assert!(report.headline().starts_with("slower: parse +2,299 (+573%)"));
 /// let mut table = Vec::new();
 /// report.write(ReportFormat::Markdown, &mut table)?;
-/// assert!(table.starts_with("**slower: `parse` +299 (+75%)".as_bytes()));
+/// assert!(table.starts_with("**slower: `parse` +2,299 (+573%)".as_bytes()));
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -24,9 +24,9 @@ use crate::weight::Weight;
 ///
 /// let before = Profile::from_lines(["main 7", "main;parse 40001", "main;write 60007"])?;
 /// let after = Profile::from_lines(["main 7", "main;parse 40010", "main;write 60020"])?;
-/// let verdict = Diff::new(&before, &after).gate("total>10%")?;
+/// let verdict = Diff::new(&before, &after).gate("total>50%")?;
 /// assert!(verdict.passed());
-/// assert!(verdict.to_string().starts_with("gate total>10% passed: would have seen +"));
+/// assert!(verdict.to_string().starts_with("gate total>50% passed: would have seen +"));
 ///
 /// let few = (Profile::from_lines(["a 41", "b 59"])?, Profile::from_lines(["a 41", "b 60"])?);
 /// let verdict = Diff::new(&few.0, &few.1).gate("total>5%")?;

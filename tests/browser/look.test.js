@@ -46,7 +46,7 @@ test("what weighed too little to be kept is not among the hottest functions", as
 test("a comparison begins with the verdict and the legend", async () => {
   const page = await view("# unit: ns\nm;grew 10001 30002\nm;shrank 40003 20001\nm;same 25000 25000\nm;new 0 15000\nm;tiny 1 1\n");
   assert.equal(await text(page, "title"), "Comparison");
-  assert.equal(await text(page, "answer"), "slower: grew +20 µs (+200%); faster: shrank -20 µs (-50%); new: new +15 µs; whole 75 → 90 µs  ~ (+20%)  (p=0.025 n=1+1)");
+  assert.equal(await text(page, "answer"), "slower: grew +20 µs (+200%); faster: shrank -20 µs (-50%); new: new +15 µs; whole 75 → 90 µs  ~ (+20%)  (p=0.046 n=1+1)");
   assert.equal(await text(page, "legend"), "+ slower− fastermay be noisenewgonesame");
   const bytes = await view("# unit: bytes\nm;a 100 100\nm;b 7 7\n");
   assert.match(await text(bytes, "answer"), /^no change; whole 107 → 107 B/);
