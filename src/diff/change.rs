@@ -53,6 +53,11 @@ impl Change {
         (before != 0.0).then(|| 100.0 * (after - before) / before)
     }
 
+    /// Returns true if it is significant or suspected.
+    pub fn stands_out(&self) -> bool {
+        self.significant || self.suspected
+    }
+
     /// The change of the share, in percentage points.
     pub fn points(&self) -> f64 {
         100.0 * (self.share_after - self.share_before)
@@ -99,7 +104,7 @@ impl Row {
 
     /// Returns true if it is named and has a colour: its change is significant or suspected.
     pub fn stands_out(&self) -> bool {
-        self.is_significant() || self.is_suspected()
+        self.own.stands_out() || self.total.stands_out()
     }
 
     /// The sides on which it is.

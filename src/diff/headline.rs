@@ -32,7 +32,7 @@ impl Report {
         let whole = format!("whole {}", self.change(&self.profile, escape));
         let is_both = |row: &Row| row.presence() == Presence::Both;
         // Code that moved between a function and its callees made nothing slower.
-        let is_moved = |row: &Row| row.net.as_ref().is_some_and(|net| !net.significant);
+        let is_moved = |row: &Row| row.net.as_ref().is_some_and(|net| !net.stands_out());
         let (more, less) = match units::is_speed(self.unit()) {
             true => ("slower", "faster"),
             false => ("more", "less"),
@@ -66,7 +66,7 @@ impl Report {
     /// Some of the functions that are meant, each with the change of its weight: `slower: lex +1.2 ms (+40%), parse
     /// +300 µs (+5.2%) and 2 more`.
     fn named(&self, word: &str, escape: &Escape, is_meant: &dyn Fn(&Row) -> bool) -> Option<String> {
-        let by_itself = |row: &Row| row.own.significant || row.own.suspected;
+        let by_itself = |row: &Row| row.own.stands_out();
         // What is on all stacks says what the whole says.
         let is_whole = |row: &Row| {
             !by_itself(row) && row.total.share_before >= NEARLY_ALL && row.total.share_after >= NEARLY_ALL
@@ -132,7 +132,7 @@ impl Report {
         }
     }
 
-    /// What would tell more, after the smallest change that would have been found.
+    /// The advice to record several runs, where a side has one; empty otherwise.
     fn advice(&self) -> &'static str {
         if self.lone_recording().is_some() { "; five runs a side see more" } else { "" }
     }

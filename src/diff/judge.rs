@@ -16,6 +16,7 @@ use super::sampling::{Sampling, Spread};
 use super::survey::Survey;
 use super::whole;
 use crate::error::Result;
+use crate::folded::NOT_SAMPLED;
 use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
 use crate::significance::moderated::{self, RunShares, mean, squares};
 use crate::significance::permutation::divide_anew;
@@ -27,8 +28,6 @@ use family::Family;
 
 /// The least number of pairs of runs that are compared as pairs.
 const PAIRS: usize = 4;
-/// The row of fg-record for what no sample stands for: a sum of remainders, and no function.
-const NOT_SAMPLED: &[u8] = b"[not sampled]";
 /// The share that the test of a weight gets attention for at most.
 const MOST_ATTENTION: f64 = 0.9;
 
@@ -224,6 +223,8 @@ impl<'j> Judge<'j> {
         change.p = Some(p);
         change.significant =
             own.significant && p < self.options.alpha && self.is_large_in_weight(&change, whole)?;
+        change.suspected =
+            own.suspected && tests.sampled < self.options.alpha && self.is_large_in_weight(&change, whole)?;
         Ok(change)
     }
 

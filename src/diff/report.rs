@@ -30,7 +30,7 @@ fn add_net(
 ) -> Result<()> {
     let grew = |row: &Row| {
         let is_larger = row.own.difference().is_ok_and(|size| size > Weight::ZERO);
-        row.own.significant && is_larger && row.presence() == Presence::Both
+        row.own.stands_out() && is_larger && row.presence() == Presence::Both
     };
     let names: Vec<Vec<u8>> = rows.iter().filter(|row| grew(row)).map(|row| row.name.clone()).collect();
     if names.is_empty() {
@@ -186,8 +186,7 @@ impl Report {
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         findings.set_verdict(&self.headline());
-        let stands_out = |change: &Change| change.significant || change.suspected;
-        let p_of = |change: &Change| change.p.filter(|_| stands_out(change)).map(p_short);
+        let p_of = |change: &Change| change.p.filter(|_| change.stands_out()).map(p_short);
         for row in self.standing_out() {
             findings.add(&row.name, p_of(&row.own), p_of(&row.total));
         }

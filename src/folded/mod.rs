@@ -77,3 +77,6 @@ pub use walk::{walk, walk_on, walk_table};
 
 /// The name of what weighed too little to be kept: a stack of fg-filter, a frame of a large page.
 pub(crate) const OTHER: &[u8] = b"[other]";
+/// The frame of processor time that no sample stands for: a sum of remainders, and no function.
+#[cfg(any(feature = "diff", feature = "collapse"))]
+pub(crate) const NOT_SAMPLED: &[u8] = b"[not sampled]";

@@ -129,6 +129,26 @@ fn labels_of_time_are_times() {
 }
 
 #[test]
+fn code_that_one_run_a_side_saw_move_is_not_called_slower() {
+    let files = Files::new();
+    let before = files.put("before", "main 7\nmain;work 1500\nmain;work;leaf 400\nmain;rest 3000\n");
+    let headline = |after: &str| {
+        let after = files.put("after", after);
+        run(&["--table", "-q", &before, &after], "").stdout.lines().next().unwrap().to_owned()
+    };
+    let inlined = headline("main 7\nmain;work 1900\nmain;rest 3000\n");
+    assert!(
+        inlined.contains("not sure by one run a side: with code of what it called: work +400"),
+        "{inlined}"
+    );
+    let slower = headline("main 7\nmain;work 2100\nmain;work;leaf 400\nmain;rest 3000\n");
+    assert!(slower.contains("not sure by one run a side: slower: work +600"), "{slower}");
+    // It took the code in, and costs more than both did.
+    let both = headline("main 7\nmain;work 2150\nmain;rest 3000\n");
+    assert!(both.contains("not sure by one run a side: slower: work +650"), "{both}");
+}
+
+#[test]
 fn three_runs_find_what_one_finds_and_five_do() {
     let files = Files::new();
     // Forty functions of shares one over their rank; `f01` works half as long again after.

@@ -211,7 +211,7 @@ fn taken_by<T: fg_tools::cli::Tool>(arguments: &[&str], input: &[u8], names: [&s
     (taken, std::fs::read(to).unwrap())
 }
 
-/// What is written as it was read is never a profile of stacks: that took 570 bytes a stack.
+/// A recording that is written in a format of exchange takes no profile of stacks in between, of 570 bytes a stack.
 #[cfg(feature = "cli")]
 #[test]
 fn formats_of_exchange_are_converted_in_little_memory() {

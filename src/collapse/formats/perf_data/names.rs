@@ -16,7 +16,7 @@ use super::raw_frame::RawFrame;
 use crate::collapse::Sink;
 use crate::collapse::kit::naming::{SymbolFrame, name_thread};
 use crate::collapse::{CollapseOptions, Progress};
-use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, sanitize_frame};
+use crate::folded::{FrameId, Kind as CodeKind, NOT_SAMPLED, Place, StackTable, sanitize_frame};
 use crate::symbolize::jit::{JitDump, PerfMap};
 use crate::symbolize::kernel::{Kernel, KernelSymbolizer, Recorded};
 use crate::symbolize::{
@@ -28,8 +28,6 @@ use crate::threads::Task;
 const TRUNCATED: &[u8] = b"[truncated]";
 /// The frame of a thread off the processor of which the kernel had no room for the stack.
 const LOST: &[u8] = b"[lost]";
-/// Stands for the stack of processor time without a sample.
-const NOT_SAMPLED: &[u8] = b"[not sampled]";
 /// Functions that nothing calls, and those of the C library that lack frame pointers above them.
 const STARTS: &[&[u8]] = &[
     b"_start",
