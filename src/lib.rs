@@ -103,13 +103,13 @@ pub mod filter;
 pub mod flamegraph;
 pub mod folded;
 pub mod folder;
+pub(crate) mod front_coded;
 pub mod input;
 #[cfg(any(feature = "diff", feature = "render"))]
 #[cfg_attr(not(all(feature = "diff", feature = "render")), allow(dead_code))]
 pub(crate) mod json_text;
 pub mod limits;
 pub(crate) mod number;
-pub(crate) mod number_lists;
 pub(crate) mod printable;
 pub mod profile;
 #[cfg(any(feature = "cli", all(feature = "record", unix)))]

@@ -1,27 +1,22 @@
 //! The stacks of a profile in memory, in frame order, to be read as lines of folded text any number of times.
 //!
-//! Of each stack only the frames that differ from the stack before are kept, as numbers of names: a long name in
-//! many stacks is there once.
+//! They are kept front coded, as numbers of names: a long name in many stacks is there once.
 
 use super::frame_id::FrameId;
 use super::order::common_prefix;
 use super::table::{NameList, StackTable};
-use crate::bytes::{push_varint, varint};
 use crate::error::Result;
+use crate::front_coded::{FrontCoded, Place};
 use crate::weight::Weight;
 
-/// Stacks and their weights: of each the number of frames it shares with the one before, the number of frames
-/// that follow, those, and the weight as text behind its length.
+/// Stacks, with the weight of each behind it as text.
 #[derive(Debug, Default)]
-pub(crate) struct StackList {
-    coded: Vec<u8>,
-    last: Vec<FrameId>,
-}
+pub(crate) struct StackList(FrontCoded<FrameId>);
 
 /// A place in a [`StackList`].
 #[derive(Debug, Default)]
 pub(crate) struct StackCursor {
-    at: usize,
+    place: Place<FrameId>,
     line: Vec<u8>,
     /// The ends of the frames in the line.
     ends: Vec<usize>,
@@ -43,22 +38,14 @@ impl StackList {
 
     /// Returns true if there are no stacks.
     pub(crate) fn is_empty(&self) -> bool {
-        self.coded.is_empty()
+        self.0.coded().is_empty()
     }
 
     /// Adds a stack of frames without places.
     pub(crate) fn push(&mut self, stack: &[FrameId], weight: Weight) {
-        let same = self.last.iter().zip(stack).take_while(|(a, b)| a == b).count();
-        for number in [same, stack.len() - same] {
-            push_varint(number as u64, &mut self.coded);
-        }
-        stack[same..].iter().for_each(|frame| push_varint(u64::from(frame.0), &mut self.coded));
         let mut text = Vec::new();
         weight.write_to(&mut text);
-        push_varint(text.len() as u64, &mut self.coded);
-        self.coded.append(&mut text);
-        self.last.truncate(same);
-        self.last.extend_from_slice(&stack[same..]);
+        self.0.push(stack, &text);
     }
 
     /// The next stack and its weight as a line, and the number of bytes it has in common with `before`.
@@ -68,26 +55,19 @@ impl StackList {
         cursor: &'c mut StackCursor,
         before: &[u8],
     ) -> Option<(&'c [u8], usize)> {
-        let StackCursor { at, line, ends } = cursor;
-        if *at >= self.coded.len() {
-            return None;
-        }
-        let mut rest = &self.coded[*at..];
-        let mut number = || varint(&mut rest).expect("numbers are read as they were written") as usize;
-        let (same, more) = (number(), number());
+        let StackCursor { place, line, ends } = cursor;
+        let same = self.0.next(place)?;
         ends.truncate(same);
         line.truncate(ends.last().copied().unwrap_or(0));
-        for depth in same..same + more {
-            if depth > 0 {
+        for &frame in &place.entry.list[same..] {
+            if !ends.is_empty() {
                 line.push(b';');
             }
-            line.extend_from_slice(names.name(FrameId(number() as u32)));
+            line.extend_from_slice(names.name(frame));
             ends.push(line.len());
         }
-        let weight = number();
         line.push(b' ');
-        line.extend_from_slice(&rest[..weight]);
-        *at = self.coded.len() - rest.len() + weight;
+        line.extend_from_slice(&place.entry.behind);
         Some((line, common_prefix(before, line)))
     }
 }
@@ -125,6 +105,6 @@ mod tests {
             let leaf = table.frame(format!("f{n}").as_bytes());
             table.add(&[leaf, long], Weights::one(Weight::ONE)).unwrap();
         }
-        assert!(StackList::of_table(&table).unwrap().coded.len() < 300 * 16);
+        assert!(StackList::of_table(&table).unwrap().0.coded().len() < 300 * 16);
     }
 }

@@ -10,7 +10,7 @@ use super::message::{Field, Message};
 use super::samples::Sample;
 use super::tables::{Label, Labelled, Tables};
 use crate::error::Result;
-use crate::number_lists::ListCursor;
+use crate::front_coded::ListCursor;
 use crate::unique::Unique;
 
 /// The prefixes of labels that tell of a resource, when all samples have the same.

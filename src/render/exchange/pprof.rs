@@ -5,7 +5,7 @@ use std::io::Write;
 use super::encoding::{bytes, known, number_field, packed};
 use super::tables::{Labelled, Tables};
 use crate::error::Result;
-use crate::number_lists::ListCursor;
+use crate::front_coded::ListCursor;
 
 /// The numbers of fields in `Profile`.
 pub(in crate::render) mod field {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::rounding::Rounding;
 use crate::error::Result;
 use crate::folded::{IdTable, KeyedHasher};
-use crate::number_lists::{ListCursor, NumberLists};
+use crate::front_coded::{ListCursor, NumberLists};
 use crate::weight::Weight;
 
 /// Stacks: the numbers of their locations, root first. Equal ones have one number, from 0 on.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::prune::Left;
-use crate::bytes::{to_zigzag, zigzag};
+use crate::bytes::{push_varint, to_zigzag, varint, zigzag};
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::threads::Thread;
@@ -12,8 +12,8 @@ use crate::collapse::kit::values::Values;
 use crate::collapse::{CollapseOptions, Context, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
+use crate::front_coded::NumberLists;
 use crate::number;
-use crate::number_lists::NumberLists;
 use crate::weight::Weight;
 
 /// The labels of a sample, and the thread that they tell of.
@@ -91,11 +91,12 @@ pub struct LocationFrames {
 /// The samples of a profile, by the numbers of their locations.
 #[derive(Default)]
 pub struct Samples {
-    /// The places of locations in `ids`, root first, and with them the number of the origin and the values.
+    /// The places of locations in `ids`, root first, and behind them the values and the number of the origin.
     lists: NumberLists,
-    /// The sample being read: the places, leaf first, and the values behind room for the origin.
+    /// The sample being read: the places, leaf first, and the values.
     open: Vec<u32>,
-    more: Vec<u64>,
+    values: Vec<u8>,
+    value_count: usize,
     /// The values of which some sample has more or less than 0.
     held: Vec<bool>,
     /// The locations that samples name, in the order of appearance.
@@ -117,27 +118,22 @@ impl Samples {
 
     /// Adds a value to the sample being read.
     pub fn value(&mut self, value: i64) {
-        if self.more.is_empty() {
-            self.more.push(0);
-        }
         if value != 0 {
-            let at = self.more.len() - 1;
-            self.held.resize(self.held.len().max(at + 1), false);
-            self.held[at] = true;
+            self.held.resize(self.held.len().max(self.value_count + 1), false);
+            self.held[self.value_count] = true;
         }
-        self.more.push(to_zigzag(value));
+        push_varint(to_zigzag(value), &mut self.values);
+        self.value_count += 1;
     }
 
     /// Ends the sample being read, which is of this one of the caller's origins.
     pub fn end(&mut self, thread: usize) {
-        match self.more.first_mut() {
-            Some(origin) => *origin = thread as u64,
-            None => self.more.push(thread as u64),
-        }
+        push_varint(thread as u64, &mut self.values);
         self.open.reverse();
-        self.lists.push(&self.open, &self.more);
+        self.lists.push(&self.open, &self.values);
         self.open.clear();
-        self.more.clear();
+        self.values.clear();
+        self.value_count = 0;
     }
 
     /// Returns true if any sample weighs something in one of the values.
@@ -171,17 +167,18 @@ impl Samples {
         let mut stack = SampleStack::new(frames);
         let (mut all, mut weights, mut exchanged_values) = (Vec::new(), Vec::new(), Vec::new());
         let (mut sample, mut shortened) = (0u64, 0u64);
-        self.lists.drain(|locations, same, more| {
+        self.lists.drain(|locations, same, mut behind| {
             sample += 1;
             all.clear();
-            all.extend(more[1..].iter().map(|&value| zigzag(value)));
+            all.extend(std::iter::from_fn(|| varint(&mut behind)).map(zigzag));
+            let thread = all.pop().map_or(0, to_zigzag);
             if all.len() != types {
                 let found = format!("{} in sample {sample}", all.len());
                 return Err(Error::malformed(format!("{types} values in each sample"), found.as_bytes()));
             }
             weights.clear();
             weights.extend(all.iter().map(|&value| Weight::new(value.into())));
-            let origin = origins.get(more[0] as usize);
+            let origin = origins.get(thread as usize);
             stack.go_on(locations, same, origin.and_then(|origin| origin.frame), &budget)?;
             shortened += u64::from(stack.is_shortened());
             budget.spend(stack.frames.len())?;
