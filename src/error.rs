@@ -272,6 +272,11 @@ impl Error {
         ErrorKind::Io { doing, source }.into()
     }
 
+    /// A setting that cannot be used: the setting, what is wrong with it, and what to write instead.
+    pub(crate) fn setting(what: impl Into<String>) -> Self {
+        ErrorKind::Setting { what: what.into() }.into()
+    }
+
     /// Input of the right format with a mistake in it.
     pub fn malformed(expected: impl Into<String>, found: &[u8]) -> Self {
         ErrorKind::Malformed { expected: expected.into(), found: excerpt(found) }.into()

@@ -10,7 +10,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{self, Ast, ClassSetItem};
 use regex_syntax::hir::Hir;
 
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{Result, excerpt};
 
 /// The largest size of a compiled expression, in bytes: room for files of some ten thousand fixed
 /// strings, none for `(((a{99}){99}){99})`.
@@ -87,7 +87,7 @@ pub(crate) fn parse(expression: &str, syntax: Syntax, case: Case) -> Result<Hir>
         let shown = excerpt(expression.as_bytes());
         let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
         let what = format!("regular expression {shown}: {what}, at character {place}");
-        ErrorKind::Setting { what }.into()
+        crate::Error::setting(what)
     })
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn compile(hir: &Hir) -> Result<Regex> {
         .map_err(|_| {
             let what =
                 format!("the regular expression takes more than {} MB; use a simpler one", SIZE_LIMIT >> 20);
-            ErrorKind::Setting { what }.into()
+            crate::Error::setting(what)
         })
 }
 

@@ -14,7 +14,7 @@ use super::{
     Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, signals, terminal,
 };
 use crate::collapse::Report;
-use crate::error::{ErrorKind, excerpt, some_of};
+use crate::error::{Error, ErrorKind, excerpt, some_of};
 use crate::filter::{
     Case, Extent, Filtered, OperationGroup, Pattern, PatternOptions, Pipeline, RunOptions, StackCount,
     StepReport,
@@ -345,7 +345,7 @@ impl Filter {
         let options = PatternOptions { fixed: self.fixed_strings, case: self.case(), extent };
         Pattern::new(patterns, options).map_err(|error| match error.kind() {
             ErrorKind::Setting { what } if !self.fixed_strings => {
-                ErrorKind::Setting { what: format!("{what} (-F takes it as plain text)") }.into()
+                Error::setting(format!("{what} (-F takes it as plain text)"))
             }
             _ => error,
         })

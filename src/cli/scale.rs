@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::error::{ErrorKind, Result, some_of};
+use crate::error::{Error, Result, some_of};
 use crate::input::Source;
 use crate::weight::Weight;
 
@@ -69,7 +69,7 @@ impl ScaleArgs {
                 }
                 several => format!("--scale {file}=… is for one input; {} are called so", some_of(several)),
             };
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         let weighted = |source: Source| {
             let mut factors =

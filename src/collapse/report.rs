@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::collapse::kit::values;
 use crate::collapse::{CollapseOptions, Value, ValueSelection, ValueTotal};
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
 use crate::folded::NotUnderstood;
 use crate::profile::Facts;
 use crate::weight::Weight;
@@ -143,7 +143,7 @@ impl Report {
             && options.values != ValueSelection::All
         {
             let what = format!("weights in {unit} cannot be added to weights in {before}");
-            return Err(Error::new(ErrorKind::Setting { what }, Position::file(name)));
+            return Err(Error::setting(what).at(Position::file(name)));
         }
         facts.push(std::mem::take(&mut part.facts));
         self.merge(part)

@@ -19,7 +19,7 @@ use super::escape::Escape;
 use super::normalize::Normalize;
 use super::numbers::three;
 use super::report::Report;
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::filter::{Pattern, PatternOptions};
 use crate::printable::printable;
 use crate::profile::units;
@@ -412,7 +412,7 @@ pub(super) struct Sight<'r> {
 }
 
 fn mistake(text: &str, what: &str) -> crate::Error {
-    ErrorKind::Setting { what: format!("gate {}: {what}", excerpt(text.as_bytes())) }.into()
+    Error::setting(format!("gate {}: {what}", excerpt(text.as_bytes())))
 }
 
 /// A gate ends at the first blank that is not in its regex.

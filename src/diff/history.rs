@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use super::change::Change;
 use super::numbers::{self, p_short};
-use crate::error::{Error, ErrorKind, Position, Result, excerpt};
+use crate::error::{Error, Position, Result, excerpt};
 use crate::folded::OTHER;
 use crate::printable::printable;
 use crate::profile::Profile;
@@ -53,7 +53,7 @@ impl Entry {
         let unit = first.and_then(|facts| facts.unit.clone()).unwrap_or_default();
         if profiles.iter().any(|profile| profile.facts().unit.as_deref().unwrap_or_default() != unit) {
             let what = "the runs are in different units, and have no mean".to_owned();
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         let mut sums: BTreeMap<Vec<u8>, Weight> = BTreeMap::new();
         for profile in profiles {

@@ -13,7 +13,7 @@ use super::roots::{self, Roots};
 use super::run_weights::RunWeights;
 use super::side::Side;
 use super::survey::Survey;
-use crate::error::{ErrorKind, Position, Result};
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::filter::{Pattern, PatternOptions};
 use crate::folded::{StackTable, Weights};
 use crate::profile::{Facts, Profile, Samples};
@@ -55,7 +55,7 @@ impl<'s> Prepared<'s> {
             pair.unit_note.as_ref().filter(|_| is_report && options.normalize == Normalize::No)
         {
             let what = format!("{note}, so they cannot be compared; -n compares shares");
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         for (side, recordings) in [(Side::Before, before), (Side::After, after)] {
             expect_stacks(side, recordings, pair.surveys(side), is_report)?;
@@ -281,7 +281,7 @@ fn references(pair: &Pair<'_>) -> Result<(Weight, Weight)> {
             pair.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.checked_add(survey.reference))?;
         if weight <= Weight::ZERO {
             let what = format!("--normalize-by: no weight {} in frames that match", side.name());
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         Ok(weight)
     };

@@ -173,7 +173,7 @@ pub(super) fn expect_one_column(columns: Columns) -> Result<()> {
         return Ok(());
     }
     let what = "this is a differential profile, with two weights on each line: compare two profiles of one";
-    Err(ErrorKind::Setting { what: what.into() }.into())
+    Err(Error::setting(what))
 }
 
 /// A part of a file.

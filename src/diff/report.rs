@@ -13,7 +13,7 @@ use super::run_spread::RunSpread;
 use super::run_weights::RunWeights;
 use super::sampling::Sampling;
 use super::survey::Survey;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::facts::Findings;
 use crate::profile::{Facts, units};
 use crate::significance::Permutation;
@@ -151,9 +151,7 @@ impl Report {
     /// Refuses to judge sides that do not measure the same.
     pub(super) fn expect_comparable(&self) -> Result<()> {
         match self.notes.iter().find(|note| note.refused_by_gates) {
-            Some(note) => {
-                Err(ErrorKind::Setting { what: format!("no gate can judge this: {}", note.text) }.into())
-            }
+            Some(note) => Err(Error::setting(format!("no gate can judge this: {}", note.text))),
             None => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::roots::Roots;
 use super::side::Side;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::NotUnderstood;
 use crate::profile::Facts;
 use crate::profile::units::in_smallest;
@@ -89,7 +89,7 @@ impl Units {
                 first_side.name(),
                 other_side.name()
             );
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         };
         let factor = |facts: &Option<&Facts>| {
             let unit = facts.and_then(|facts| facts.unit.as_deref());

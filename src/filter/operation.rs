@@ -5,7 +5,7 @@
 //! constructors of [`Op`](super::Op) and the tests all read that list.
 
 use super::named_stacks::NamedStacks;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::folded::{FrameId, StackTable, Weights};
 use crate::profile::TimeRange;
 use crate::search::Case;
@@ -65,9 +65,7 @@ impl Operation {
     /// [`ErrorKind::Setting`], which names the option.
     pub(crate) fn build(&self, value: &str, options: OpOptions) -> Result<Stage> {
         (self.build)(value, options).map_err(|error| match error.kind() {
-            ErrorKind::Setting { what } => {
-                ErrorKind::Setting { what: format!("--{}: {what}", self.name) }.into()
-            }
+            ErrorKind::Setting { what } => Error::setting(format!("--{}: {what}", self.name)),
             _ => error,
         })
     }
@@ -230,15 +228,10 @@ pub(super) fn unless_matched(matched: bool) -> Option<String> {
     (!matched).then(|| "matched no frame".to_owned())
 }
 
-/// The error of a value that cannot be used.
-pub(super) fn setting(what: impl Into<String>) -> crate::Error {
-    ErrorKind::Setting { what: what.into() }.into()
-}
-
 /// Reads a number of frames or stacks.
 pub(super) fn count_above_zero(value: &str) -> Result<usize> {
     match value.parse() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err(setting(format!("{value:?} is no whole number above 0"))),
+        _ => Err(Error::setting(format!("{value:?} is no whole number above 0"))),
     }
 }

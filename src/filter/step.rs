@@ -3,7 +3,7 @@
 use super::operation::{Conversion, LabelFate, LabelStep, Stage};
 use super::registry::Op;
 use super::run::{StackCount, StepReport};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable, Weights, is_comment};
 use crate::profile::{Facts, TIME, label_frames};
 use crate::weight::Weight;
@@ -66,7 +66,7 @@ pub(super) fn settle_labels(steps: &mut [Step], labels: &[String], is_empty: boo
                 "{}: the stacks have {known}; fg-collapse --label {key} RECORDING writes them with it",
                 step.label
             );
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         labels = label.leaves(&labels);
     }

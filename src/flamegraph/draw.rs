@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::color::{Color, StrokeColor};
 use super::options::{Direction, Options, TextTruncateDirection, defaults};
 use crate::collapse::registry::FOLDED;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::folded::Order;
 use crate::input::Source;
 use crate::profile::{Facts, header};
@@ -50,7 +50,7 @@ fn headers(sources: Vec<Source>) -> Result<(Vec<Source>, Vec<Facts>)> {
 
 fn settings(options: &Options<'_>) -> Result<Settings> {
     if !options.min_width.is_finite() {
-        return Err(ErrorKind::Setting { what: "min_width is not a number".to_owned() }.into());
+        return Err(Error::setting("min_width is not a number"));
     }
     let given = |text: &str, default: &str| (text != default).then(|| text.to_owned());
     let pixels = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
@@ -111,7 +111,5 @@ fn settings(options: &Options<'_>) -> Result<Settings> {
 fn factor(factor: f64) -> Result<Weight> {
     let weight =
         Some(factor).filter(|factor| *factor > 0.0).and_then(|f| Weight::parse(f.to_string().as_bytes()));
-    weight.ok_or_else(|| {
-        ErrorKind::Setting { what: format!("factor {factor}: expected a number above 0") }.into()
-    })
+    weight.ok_or_else(|| Error::setting(format!("factor {factor}: expected a number above 0")))
 }

@@ -7,7 +7,7 @@
 use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::reader::{BLOCK, Lines, NotUnderstood};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::facts::Facts;
 use crate::input::Source;
 
@@ -97,7 +97,7 @@ impl Stream {
             if cmp_at(&self.stack, parsed.stack, same).is_gt() {
                 let what = "the file was changed while it was read: its stacks are no longer in order";
                 let position = self.lines.position();
-                return Err(crate::Error::new(ErrorKind::Setting { what: what.into() }, position));
+                return Err(Error::setting(what).at(position));
             }
             self.stack.truncate(same);
             self.stack.extend_from_slice(&parsed.stack[same..]);

@@ -409,7 +409,7 @@ pub(crate) fn settle_columns(sources: &[Source]) -> Result<(Vec<Source>, Columns
             && columns != of_this
         {
             let what = "a profile and a differential profile, with two weights on each line, cannot be one";
-            return Err(crate::ErrorKind::Setting { what: what.into() }.into());
+            return Err(Error::setting(what));
         }
         columns = columns.or(of_this);
         settled.push(source);

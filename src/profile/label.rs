@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::samples::SampleRef;
 use super::times::{TIME, parse_time};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 
 /// The step of labels of time, if none is given.
@@ -40,7 +40,7 @@ impl Label {
     pub fn new(key: &str) -> Result<Label> {
         let key = clean_key(key.as_bytes());
         if key.is_empty() {
-            return Err(ErrorKind::Setting { what: "a label needs a name, such as thread".into() }.into());
+            return Err(Error::setting("a label needs a name, such as thread"));
         }
         Ok(Label { key, step: STEP })
     }
@@ -51,9 +51,7 @@ impl Label {
     /// [`ErrorKind::Setting`] for buckets without a length, and for those of more nanoseconds than a `u64` counts.
     pub fn time(step: Duration) -> Result<Label> {
         if step.is_zero() || u64::try_from(step.as_nanos()).is_err() {
-            return Err(
-                ErrorKind::Setting { what: "a bucket of time is 1 ns to 584 years long".into() }.into()
-            );
+            return Err(Error::setting("a bucket of time is 1 ns to 584 years long"));
         }
         Ok(Label { key: TIME.into(), step })
     }
@@ -68,7 +66,7 @@ impl Label {
             Some((TIME, step)) => {
                 let nanos = parse_time(step).ok_or_else(|| {
                     let what = format!("{step:?} is no length of time, such as 20ms or 1s");
-                    crate::Error::from(ErrorKind::Setting { what })
+                    Error::setting(what)
                 })?;
                 Label::time(Duration::from_nanos(nanos))
             }
@@ -76,7 +74,7 @@ impl Label {
                 let key = excerpt(key.as_bytes());
                 let what =
                     format!("the label {key} takes no value here; fg-filter --with-label selects by one");
-                Err(ErrorKind::Setting { what }.into())
+                Err(Error::setting(what))
             }
         }
     }

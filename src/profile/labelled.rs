@@ -7,7 +7,7 @@ use super::label::{Label, label_frames, value_in, write_value};
 use super::samples::{Entry, SampleRef};
 use super::times::{TIME, TimeRange, TimeText};
 use super::{Facts, Profile};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, StackTable, Weights};
 use crate::weight::Weight;
 
@@ -216,7 +216,7 @@ impl Profile {
         let label = Label::new(key)?;
         if label.is_time() {
             let what = "time is no kind of rows; compare ranges with --before-time and --after-time";
-            return Err(ErrorKind::Setting { what: what.into() }.into());
+            return Err(Error::setting(what));
         }
         let keys = [label.key().to_owned()];
         self.expect_labels(&keys)?;
@@ -246,14 +246,14 @@ impl Profile {
         if parts.sum::<u128>() > MOST_PARTS {
             let what =
                 format!("waits and calls have more than {MOST_PARTS} buckets of time: make them longer");
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         Ok(())
     }
 
     /// Refuses labels that no sample has.
     fn expect_labels(&self, keys: &[String]) -> Result<()> {
-        let setting = |what: String| Err(ErrorKind::Setting { what }.into());
+        let setting = |what: String| Err(Error::setting(what));
         if keys.len() > MOST_LABELS {
             return setting(format!("a profile has at most {MOST_LABELS} labels"));
         }

@@ -36,7 +36,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{
     Columns, FrameId, Known, Order, Places, Rewrite, StackTable, Visitor, WalkSummary, Weights, walk_profile,
     walk_table,
@@ -200,7 +200,7 @@ impl Profile {
                 if self.samples.stacks().any(|(time, ..)| time.is_none()) || self.samples.is_empty() {
                     let what = "the recording does not say when its samples were taken: --flamechart and \
                                 --order input need times, or folded text in their order";
-                    return Err(ErrorKind::Setting { what: what.into() }.into());
+                    return Err(Error::setting(what));
                 }
                 let stacks =
                     self.samples.stacks().map(|(_, stack, weights)| (&b""[..], self.stack(stack), weights));
@@ -210,7 +210,7 @@ impl Profile {
                 let Some(line) = TimeLine::new(self, None)? else {
                     let what =
                         "the recording does not say when its samples were taken: --order time needs times";
-                    return Err(ErrorKind::Setting { what: what.into() }.into());
+                    return Err(Error::setting(what));
                 };
                 let several = line.threads.len() > 1;
                 let stacks = line.threads.iter().flat_map(|thread| {

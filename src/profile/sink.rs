@@ -7,7 +7,7 @@
 use std::any::Any;
 
 use super::exchange::Exchange;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Place, StackTable, Weights};
 use crate::limits::Held;
 
@@ -134,10 +134,9 @@ pub trait Sink {
     fn columns(&mut self, columns: Columns) -> Result<()> {
         match columns {
             Columns::One => Ok(()),
-            Columns::Two => Err(crate::ErrorKind::Setting {
-                what: "a differential profile, with two weights on each line, cannot be read here".into(),
-            }
-            .into()),
+            Columns::Two => Err(Error::setting(
+                "a differential profile, with two weights on each line, cannot be read here",
+            )),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::weight::Weight;
 
 /// The key of the label that says when a sample was taken.
@@ -35,7 +35,8 @@ impl TimeRange {
     /// # Errors
     /// [`ErrorKind::Setting`].
     pub fn parse(text: &str) -> Result<TimeRange> {
-        let wrong = || setting(format!("{text:?} is no range of time, such as 12.4s..18.1s or 500ms.."));
+        let wrong =
+            || Error::setting(format!("{text:?} is no range of time, such as 12.4s..18.1s or 500ms.."));
         let (begin, end) = text.split_once("..").ok_or_else(wrong)?;
         let bound = |text: &str, missing| match text.trim() {
             "" => Some(missing),
@@ -46,7 +47,7 @@ impl TimeRange {
             end: bound(end, u64::MAX).ok_or_else(wrong)?,
         };
         if range.begin >= range.end {
-            return Err(setting(format!("the range {text:?} ends before it begins")));
+            return Err(Error::setting(format!("the range {text:?} ends before it begins")));
         }
         Ok(range)
     }
@@ -61,10 +62,6 @@ impl TimeRange {
         let whole = u64::try_from(whole.as_nanos()).unwrap_or(u64::MAX);
         Duration::from_nanos(self.end.min(whole).saturating_sub(self.begin))
     }
-}
-
-fn setting(what: String) -> crate::Error {
-    ErrorKind::Setting { what }.into()
 }
 
 /// The nanoseconds of `20ms`, `1.5s`, `2m`, or `1.5`, which is in seconds.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::label::{Label, write_value};
 use super::samples::Entry;
 use super::{Facts, Profile};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::folded::{StackTable, Weights};
 use crate::weight::Weight;
 
@@ -54,7 +54,7 @@ impl Profile {
                     format!("no sample has a number as {key:?}; its labels: {known}")
                 }
             };
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         let unit = if key.contains("bytes") { "bytes" } else { label.key() };
         let facts = Facts {

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::collapse::{self, CollapseOptions, Collapser, Report, ValueSelection, registry};
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source, lines};
 use crate::limits::{Limits, Meter};
@@ -372,7 +372,7 @@ fn expect_no_labels(source: &Source) -> Result<Source> {
     }
     let labels = crate::error::some_of(&labels);
     let what = format!("the stacks have labels of {labels}, and none of time: --order time needs times");
-    Err(Error::from(ErrorKind::Setting { what }).or_at(|| Position::file(source.name())))
+    Err(Error::setting(what).or_at(|| Position::file(source.name())))
 }
 
 /// Reads sources as one profile, and says what there was to say of them.

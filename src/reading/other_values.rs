@@ -5,7 +5,7 @@
 
 use super::{ExchangeParts, ReadOptions, read};
 use crate::collapse::{Report, ValueSelection};
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
 use crate::facts;
 use crate::input::Source;
 use crate::profile::OtherValues;
@@ -89,13 +89,13 @@ pub(super) fn check_each(sources: &[Source]) -> Result<()> {
     if sources.len() > MOST_FILES {
         let what =
             format!("--each shows up to {MOST_FILES} files; there are {}: leave some out", sources.len());
-        return Err(ErrorKind::Setting { what }.into());
+        return Err(Error::setting(what));
     }
     match sources.iter().find(|source| !source.is_rereadable()) {
         None => Ok(()),
         Some(source) => {
             let what = "--each reads it twice, and it is a pipe: write it to a file first".to_owned();
-            Err(Error::from(ErrorKind::Setting { what }).or_at(|| Position::file(source.name())))
+            Err(Error::setting(what).or_at(|| Position::file(source.name())))
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
     brief, chrome_trace, collapsed, dot, exchange, firefox, html, json, list, markdown, peek, pprof,
     speedscope, svg, text, top, tree, tsv,
 };
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::reading::ExchangeParts;
 
 /// Every output format; the first is the default.
@@ -79,7 +79,7 @@ impl Format {
             return Ok(format);
         }
         let Some(ending) = path.extension() else { return Format::by_name(unnamed) };
-        Err(ErrorKind::Setting { what: Format::no_such_ending(&ending.to_string_lossy()) }.into())
+        Err(Error::setting(Format::no_such_ending(&ending.to_string_lossy())))
     }
 
     /// The message for an ending of no format.

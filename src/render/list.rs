@@ -22,7 +22,7 @@ use super::format::takes;
 use super::source::{FunctionLines, LineWeights, SourceFiles, SourceLines, excerpt};
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings, about};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::printable::printable;
 use crate::profile::Profile;
@@ -38,16 +38,13 @@ pub const FORMAT: Format = Format {
     streams: false,
     open: |settings, target| {
         let Some(pattern) = &settings.list else {
-            return Err(setting("list needs a regular expression: --list parse".to_owned()));
+            return Err(Error::setting("list needs a regular expression: --list parse"));
         };
-        let matching = name_regex(pattern, Case::Smart).map_err(|e| setting(format!("--list: {e}")))?;
+        let matching =
+            name_regex(pattern, Case::Smart).map_err(|e| Error::setting(format!("--list: {e}")))?;
         Ok(Box::new(List { lines: SourceLines::default(), of_profile: false, matching, settings, target }))
     },
 };
-
-fn setting(what: String) -> crate::Error {
-    ErrorKind::Setting { what }.into()
-}
 
 struct List<'a> {
     lines: SourceLines,

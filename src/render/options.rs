@@ -2,7 +2,7 @@
 
 use super::attributes::NameAttributes;
 use super::colour::{Background, Colours, Rgb};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The look of a picture. [`RenderOptions::default`] is that of `fg-render` without options.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,7 +175,7 @@ impl Encoding {
             ["utf-16", "utf16", "utf-32", "utf32", "utf-7", "utf7", "ucs", "iso-10646", "ebcdic", "cp037"];
         if !is_name || wide.iter().any(|wide| lower.starts_with(wide)) {
             let what = format!("encoding {name:?}: name one that agrees with ASCII, such as UTF-8");
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         Ok(Encoding(Some(name.to_owned())))
     }

@@ -21,7 +21,7 @@ use super::columns::{Table, change_cells, share};
 use super::format::takes;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings, about};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::printable::printable;
 use crate::search::{Case, name_regex};
@@ -36,16 +36,13 @@ pub const FORMAT: Format = Format {
     streams: false,
     open: |settings, target| {
         let Some(pattern) = &settings.peek else {
-            return Err(setting("peek needs a regular expression: --peek malloc".to_owned()));
+            return Err(Error::setting("peek needs a regular expression: --peek malloc"));
         };
-        let matching = name_regex(pattern, Case::Smart).map_err(|e| setting(format!("--peek: {e}")))?;
+        let matching =
+            name_regex(pattern, Case::Smart).map_err(|e| Error::setting(format!("--peek: {e}")))?;
         Ok(Box::new(Peek { calls: Calls::default(), matching, settings, target }))
     },
 };
-
-fn setting(what: String) -> crate::Error {
-    ErrorKind::Setting { what }.into()
-}
 
 struct Peek<'a> {
     calls: Calls,

@@ -23,7 +23,7 @@ use super::shown_places::ShownPlaces;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::bytes::push_varint;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{Columns, Frame, Interner, Known, Visitor, WalkSummary, Weights};
 use crate::profile::Profile;
 use crate::weight::Weight;
@@ -102,7 +102,7 @@ impl<'a> Pprof<'a> {
             None => {
                 let what =
                     format!("pprof holds whole numbers of 64 bits, and {shown} is not one; see --factor");
-                Err(ErrorKind::Setting { what }.into())
+                Err(Error::setting(what))
             }
         }
     }

@@ -212,7 +212,7 @@ fn read(planned: &Planned<'_>, request: &Request, known: &Known) -> Outcome {
 
 fn read_values(planned: &Planned<'_>, request: &Request, known: &Known) -> Result<Outcome> {
     if let Some(what) = planned.misfit.clone() {
-        return Err(ErrorKind::Setting { what }.into());
+        return Err(Error::setting(what));
     }
     let content = content(planned)?;
     if known.contents.contains(&content) {
@@ -231,7 +231,7 @@ fn read_values(planned: &Planned<'_>, request: &Request, known: &Known) -> Resul
     };
     if profile.columns() == Columns::Two {
         let what = "a differential profile, with two weights on each line, is no recording".to_owned();
-        return Err(ErrorKind::Setting { what }.into());
+        return Err(Error::setting(what));
     }
     let mut values = Values::default();
     if request.recorded.is_empty() {
@@ -246,7 +246,7 @@ fn read_values(planned: &Planned<'_>, request: &Request, known: &Known) -> Resul
             value.facts().labels.iter().find(|key| planned.labels.iter().any(|(known, _)| known == *key));
         if let Some(key) = twice {
             let what = format!("the label {key} is in the path and in the recording");
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         for (_, weights) in value.stacks().stacks() {
             let steps = weights.value.in_steps(DECIMALS)?;

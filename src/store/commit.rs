@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::known::names;
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
 
 /// The tables, in the order in which they are moved: a run is there when the last one is.
 pub(super) const TABLES: [&str; 4] = ["stacks", "functions", "rejects", "recordings"];
@@ -105,7 +105,7 @@ impl Lock {
             std::thread::sleep(Duration::from_millis(100));
         }
         let what = "another program has been adding to it for a minute; try again".to_owned();
-        Err(Error::new(ErrorKind::Setting { what }, Position::file(root.to_string_lossy())))
+        Err(Error::setting(what).at(Position::file(root.to_string_lossy())))
     }
 }
 

@@ -42,7 +42,7 @@ use self::replacement::{Replacement, place_all};
 use self::visible::Visible;
 use super::render::write_files;
 use crate::collapse::Report;
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
 use crate::profile::Profile;
 use crate::reading::{ExchangeParts, Opened};
 use crate::render::formats::exchange_parts;
@@ -82,13 +82,13 @@ impl OutputArgs {
                 "no format has files that end in {ending}, here folded text would be in it: fg-render writes pictures, as \
                  .svg or .png"
             );
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         if let Some(ending) = OTHERS.iter().find(|ending| lower.ends_with(*ending)) {
             let what = format!(
                 "only fg-render writes {ending} files, here folded text would be in it: fg-render -o '{name}'"
             );
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         Ok(self.open()?.showing_controls())
     }
@@ -221,7 +221,7 @@ impl Output {
             if let Some((_, other)) = seen.iter().find(|(before, _)| *before == place) {
                 let what =
                     format!("the outputs {} and {} are the same file", other.display(), name.display());
-                return Err(ErrorKind::Setting { what }.into());
+                return Err(Error::setting(what));
             }
             seen.push((place, name));
         }

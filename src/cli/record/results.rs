@@ -84,7 +84,7 @@ impl ResultArgs {
     /// # Errors
     /// [`ErrorKind::Setting`] for an ending that no format has, and for a file that is named twice.
     fn destinations(&self) -> Result<Vec<Destination<'_>>, Error> {
-        let setting = |what: String| Err(ErrorKind::Setting { what }.into());
+        let setting = |what: String| Err(Error::setting(what));
         let mut all: Vec<Destination<'_>> = Vec::new();
         for path in &self.output {
             all.push(match path {
@@ -140,7 +140,7 @@ impl ResultArgs {
         if self.is_shown_here() {
             if !std::io::stdout().is_terminal() {
                 let what = "--tui needs a terminal to draw in; -o out.txt does not".to_owned();
-                return Err(ErrorKind::Setting { what }.into());
+                return Err(Error::setting(what));
             }
             return Ok(());
         }
@@ -319,7 +319,7 @@ pub(super) fn format_of(path: &Path) -> Result<&'static Format, Error> {
         "data" => "no format has files that end in .data; --raw writes the recording itself".to_owned(),
         ending => Format::no_such_ending(ending),
     };
-    Err(ErrorKind::Setting { what }.into())
+    Err(Error::setting(what))
 }
 
 #[cfg(test)]

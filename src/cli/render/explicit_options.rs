@@ -5,7 +5,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use super::PictureArgs;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::render::{FORMATS, Format};
 
 /// The names of the options that were given. It has none of its own, and has to stand before the
@@ -80,7 +80,7 @@ impl ExplicitOptions {
                 continue;
             }
             let what = format!("--{option} means nothing to {outputs}; it is for {}", for_some.join(", "));
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         Ok(())
     }

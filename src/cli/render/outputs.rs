@@ -7,7 +7,7 @@ use std::path::Path;
 use super::args::OutputArgs;
 use crate::cli::output::Output;
 use crate::cli::terminal::fit;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::render::Format;
 use crate::render::writer::Target;
 
@@ -21,7 +21,7 @@ impl OutputArgs {
     /// [`ErrorKind::Setting`] for an ending that tells no format, for `--format` with several
     /// outputs, and for one that is named twice.
     pub fn choose(&self, unnamed: &str) -> Result<Vec<(Option<&Path>, &'static Format)>> {
-        let setting = |what: String| Err(ErrorKind::Setting { what }.into());
+        let setting = |what: String| Err(Error::setting(what));
         if let [_, second, ..] = &self.output[..]
             && self.format.is_some()
         {

@@ -25,7 +25,7 @@ use crate::collapse::{
     Certainty, CollapseOptions, Collapser, Context, ContextInfo, FormatInfo, Reading, Report, Sink, Tested,
     Value,
 };
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{Error, Result, excerpt};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
 use crate::number;
@@ -234,7 +234,7 @@ fn check(field: &Type, depth: usize) -> Result<()> {
 
 fn unknown(field: &Type) -> Error {
     let what = format!("the column {} is of a type that is not read here", excerpt(field.name().as_bytes()));
-    ErrorKind::Setting { what }.into()
+    Error::setting(what)
 }
 
 /// Rows being read.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::collapse::kit::values::{is_named, without_modifiers};
 use crate::collapse::{CollapseOptions, Value, ValueSelection};
-use crate::error::{ErrorKind, Result, excerpt, some_of};
+use crate::error::{Error, Result, excerpt, some_of};
 use crate::weight::Weight;
 
 impl ValueSelection {
@@ -80,7 +80,7 @@ pub(crate) fn check_units<'a>(
     let names: Vec<String> = kept.iter().map(|value| excerpt(&value.name)).collect();
     let what =
         format!("{} are in different units and do not add up; --value all keeps them apart", some_of(&names));
-    Err(ErrorKind::Setting { what }.into())
+    Err(Error::setting(what))
 }
 
 /// The unit of an event: nanoseconds for clocks and for perf's `offcpu-time`, else the event's own

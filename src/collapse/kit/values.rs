@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use crate::collapse::{CollapseOptions, Context, Reading, Report, Sink};
-use crate::error::{ErrorKind, Result, excerpt, some_of};
+use crate::error::{Error, Result, excerpt, some_of};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::weight::Weight;
 
@@ -42,7 +42,7 @@ impl ValueSelection {
                         excerpt(name)
                     ),
                 };
-                Err(ErrorKind::Setting { what }.into())
+                Err(Error::setting(what))
             }
             _ => Ok(()),
         }
@@ -208,13 +208,13 @@ impl Values {
         if kept.is_empty() {
             let known = list(&mut declared.iter());
             let what = format!("there is no such value in it; there are {known}: choose with --value");
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         if kept.iter().any(|value| value.unit != kept[0].unit) && !options.count {
             let both = list(&mut kept.iter().copied());
             let what =
                 format!("{both} are in different units and do not add up; --value all keeps them apart");
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         Ok(Values::with(options, declared, |_, value| names.contains(&value.name)))
     }

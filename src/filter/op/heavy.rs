@@ -3,10 +3,10 @@
 //! Equal stacks are added up first. Of a differential profile the heavier of the two weights
 //! counts, so that nothing is lost that was large before or is large now.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::named_stacks::NamedStacks;
 use crate::filter::operation::{
-    Example, Fate, OpOptions, Operation, OperationGroup, Stage, Whole, count_above_zero, setting,
+    Example, Fate, OpOptions, Operation, OperationGroup, Stage, Whole, count_above_zero,
 };
 use crate::folded::{Columns, OTHER, Weights};
 use crate::weight::Weight;
@@ -32,7 +32,7 @@ pub(in crate::filter) const MIN_WEIGHT: Operation = Operation {
     ],
     build: |value, options| {
         let least = Weight::parse(value.as_bytes())
-            .ok_or_else(|| setting(format!("{value:?} is no weight such as 10 or 0.5")))?;
+            .ok_or_else(|| Error::setting(format!("{value:?} is no weight such as 10 or 0.5")))?;
         Ok(whole(Heavy::Weight(least), options))
     },
 };
@@ -59,7 +59,7 @@ pub(in crate::filter) const MIN_PERCENT: Operation = Operation {
     ],
     build: |value, options| {
         let percent = Weight::parse(value.strip_suffix('%').unwrap_or(value).as_bytes())
-            .ok_or_else(|| setting(format!("{value:?} is no percentage such as 1 or 0.5")))?;
+            .ok_or_else(|| Error::setting(format!("{value:?} is no percentage such as 1 or 0.5")))?;
         Ok(whole(Heavy::Percent(percent), options))
     },
 };

@@ -3,7 +3,7 @@
 
 use crate::filter::annotation;
 use crate::filter::frames::PerFrame;
-use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage};
 use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, Weights};
 
 const PROFILE: &str = "a;b 1\na;b;sys_[k] 2\na;c_[i] 4\na;d_[j] 8\n";
@@ -39,7 +39,7 @@ pub(in crate::filter) const KIND: Operation = Operation {
             "jit" => (b'j', wanted),
             _ => {
                 let what = format!("{value:?} is none of kernel, user, inlined and jit, with or without no-");
-                return Err(setting(what));
+                return Err(crate::Error::setting(what));
             }
         };
         Ok(Stage::Select(Box::new(Kind { mark, has, found: false, marked: PerFrame::default() })))

@@ -3,9 +3,9 @@
 
 use regex::bytes::Regex;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::frames::PerFrame;
-use crate::filter::operation::{Example, LabelFate, LabelStep, Operation, OperationGroup, Stage, setting};
+use crate::filter::operation::{Example, LabelFate, LabelStep, Operation, OperationGroup, Stage};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::profile::{TIME, TimeRange, clean_key, read_time, value_in};
 use crate::search::name_regex;
@@ -84,7 +84,7 @@ pub(in crate::filter) const LABEL: Operation = Operation {
                 "{value:?} is not of the form KEY=VALUE, such as endpoint=/api; fg-collapse --label {value} \
                  writes a label as a root frame"
             );
-            return Err(setting(what));
+            return Err(Error::setting(what));
         }
         let (key, value) = pair(value, "KEY=VALUE, such as endpoint=/api")?;
         let mut wanted = Vec::new();
@@ -140,7 +140,7 @@ pub(in crate::filter) const RENAME_LABEL: Operation = Operation {
         let (old, new) = pair(value, "KEY=NEW, such as thread=worker")?;
         let new = key(new)?;
         if old == TIME || new == TIME {
-            return Err(setting("the label time keeps its name: outputs know it by that"));
+            return Err(Error::setting("the label time keeps its name: outputs know it by that"));
         }
         Ok(Stage::Label(Box::new(Rename { key: old, new, known: PerFrame::default() })))
     },
@@ -148,12 +148,12 @@ pub(in crate::filter) const RENAME_LABEL: Operation = Operation {
 
 fn key(text: &str) -> Result<String> {
     let key = clean_key(text.as_bytes());
-    if key.is_empty() { Err(setting(format!("{text:?} is no name of a label"))) } else { Ok(key) }
+    if key.is_empty() { Err(Error::setting(format!("{text:?} is no name of a label"))) } else { Ok(key) }
 }
 
 /// `KEY=VALUE`; further `=` are part of the value.
 fn pair<'t>(text: &'t str, expected: &str) -> Result<(String, &'t str)> {
-    let wrong = || setting(format!("{text:?} is not of the form {expected}"));
+    let wrong = || Error::setting(format!("{text:?} is not of the form {expected}"));
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     Ok((key(name)?, value))
 }

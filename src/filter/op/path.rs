@@ -1,7 +1,7 @@
 //! `--path`: keep stacks in which one frame calls another, directly or eventually.
 
 use crate::filter::frames::FramePattern;
-use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Select, Stage};
 use crate::folded::{FrameId, StackTable, Weights};
 
 pub(in crate::filter) const PATH: Operation = Operation {
@@ -41,7 +41,7 @@ pub(in crate::filter) const PATH: Operation = Operation {
         }
         runs.retain(|run| !run.is_empty());
         if runs.is_empty() {
-            return Err(setting("it names no frame; write for example 'main;...;malloc'"));
+            return Err(crate::Error::setting("it names no frame; write for example 'main;...;malloc'"));
         }
         Ok(Stage::Select(Box::new(Path { runs, matched: false })))
     },

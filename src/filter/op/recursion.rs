@@ -1,6 +1,6 @@
 //! `--recursion`: merge calls of a function by itself, or whole cycles of calls.
 
-use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable};
 
 /// The longest cycle that is looked for, in frames. Without a limit a hostile stack of a hundred
@@ -30,7 +30,7 @@ pub(in crate::filter) const RECURSION: Operation = Operation {
         let longest = match value {
             "direct" => 1,
             "cycles" => LONGEST_CYCLE,
-            other => return Err(setting(format!("{other:?} is neither direct nor cycles"))),
+            other => return Err(crate::Error::setting(format!("{other:?} is neither direct nor cycles"))),
         };
         Ok(Stage::Rewrite(Box::new(Recursion { longest })))
     },

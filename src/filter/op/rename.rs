@@ -3,7 +3,7 @@
 use regex::bytes::Regex;
 
 use crate::filter::frames::NewNames;
-use crate::filter::operation::{Example, OpOptions, Operation, OperationGroup, Rewrite, Stage, setting};
+use crate::filter::operation::{Example, OpOptions, Operation, OperationGroup, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::search::{Case, name_regex};
 
@@ -41,7 +41,7 @@ pub(in crate::filter) const RENAME: Operation = Operation {
 };
 
 fn build(value: &str, options: OpOptions) -> crate::Result<Stage> {
-    let wrong = || setting(format!("{value:?} is not of the form s/R/TEXT/"));
+    let wrong = || crate::Error::setting(format!("{value:?} is not of the form s/R/TEXT/"));
     let rest = value.strip_prefix('s').ok_or_else(wrong)?;
     let delimiter = rest.chars().next().filter(|c| !c.is_alphanumeric() && *c != '\\').ok_or_else(wrong)?;
     let mut parts = split(&rest[delimiter.len_utf8()..], delimiter).into_iter();
@@ -57,7 +57,11 @@ fn build(value: &str, options: OpOptions) -> crate::Result<Stage> {
         match flag {
             'g' => every = true,
             'i' => case = Case::Ignored,
-            other => return Err(setting(format!("{value:?} has the flag {other:?}; there are g and i"))),
+            other => {
+                return Err(crate::Error::setting(format!(
+                    "{value:?} has the flag {other:?}; there are g and i"
+                )));
+            }
         }
     }
     let regex = name_regex(&expression, case)?;

@@ -1,7 +1,7 @@
 //! `--scale`: multiply weights, exactly.
 
-use crate::error::Result;
-use crate::filter::operation::{Conversion, Example, Operation, OperationGroup, Reweigh, Stage, setting};
+use crate::error::{Error, Result};
+use crate::filter::operation::{Conversion, Example, Operation, OperationGroup, Reweigh, Stage};
 use crate::weight::Weight;
 
 pub(in crate::filter) const SCALE: Operation = Operation {
@@ -21,7 +21,7 @@ pub(in crate::filter) const SCALE: Operation = Operation {
     ],
     build: |value, _| match Weight::parse(value.as_bytes()) {
         Some(factor) if !factor.is_zero() => Ok(Stage::Reweigh(Box::new(Scale(factor)))),
-        _ => Err(setting(format!("{value:?} is no factor such as 1000 or 0.5"))),
+        _ => Err(Error::setting(format!("{value:?} is no factor such as 1000 or 0.5"))),
     },
 };
 

@@ -2,7 +2,7 @@
 
 use crate::filter::annotation;
 use crate::filter::frames::NewNames;
-use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage, setting};
+use crate::filter::operation::{Example, Operation, OperationGroup, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable};
 
 pub(in crate::filter) const STRIP: Operation = Operation {
@@ -76,7 +76,7 @@ fn build(value: &str, _: crate::filter::operation::OpOptions) -> crate::Result<S
             None => {
                 let known: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
                 let known = known.join(", ");
-                return Err(setting(format!("{part:?} is none of {known} and annotations")));
+                return Err(crate::Error::setting(format!("{part:?} is none of {known} and annotations")));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `--to-unit`: weights in another unit of the same kind, exactly.
 
-use crate::error::Result;
-use crate::filter::operation::{Conversion, Example, Operation, OperationGroup, Reweigh, Stage, setting};
+use crate::error::{Error, Result};
+use crate::filter::operation::{Conversion, Example, Operation, OperationGroup, Reweigh, Stage};
 use crate::weight::Weight;
 
 pub(in crate::filter) const TO_UNIT: Operation = Operation {
@@ -71,13 +71,13 @@ const UNITS: &[Unit] = &[
 fn find(name: &str) -> Result<&'static Unit> {
     UNITS.iter().find(|unit| unit.names.contains(&name)).ok_or_else(|| {
         let known: Vec<&str> = UNITS.iter().map(|unit| unit.names[0]).collect();
-        setting(format!("{name:?} is not a unit it can convert; there are {}", known.join(", ")))
+        Error::setting(format!("{name:?} is not a unit it can convert; there are {}", known.join(", ")))
     })
 }
 
 fn factor(from: &Unit, to: &Unit) -> Result<Weight> {
     if from.kind != to.kind {
-        return Err(setting(format!(
+        return Err(Error::setting(format!(
             "{} is a {}, {} is a {}",
             from.names[0], from.kind, to.names[0], to.kind
         )));
@@ -94,18 +94,18 @@ struct ToUnit {
 impl Reweigh for ToUnit {
     fn conversion(&self, unit: Option<&str>) -> Result<Conversion> {
         let name = |what: crate::Error| match what.kind() {
-            crate::ErrorKind::Setting { what } => setting(format!("--to-unit: {what}")),
+            crate::ErrorKind::Setting { what } => Error::setting(format!("--to-unit: {what}")),
             _ => what,
         };
         let to = self.to.names[0];
         let from = match (self.from, unit) {
             (None, None) => {
-                return Err(setting(format!(
+                return Err(Error::setting(format!(
                     "--to-unit: no line `# unit: …` says what the weights are in; state it, as in --to-unit ns:{to}"
                 )));
             }
             (Some(from), Some(said)) if !from.names.contains(&said) => {
-                return Err(setting(format!("--to-unit: the profile says its weights are in {said}")));
+                return Err(Error::setting(format!("--to-unit: the profile says its weights are in {said}")));
             }
             (Some(from), _) => from,
             (None, Some(said)) => find(said).map_err(name)?,

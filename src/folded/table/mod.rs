@@ -9,7 +9,7 @@ use super::frame_id::{FrameId, HAS_PLACE};
 use super::id_table::{Hash, IdTable, KeyedHasher};
 use super::line::{Columns, Weights, parse_line};
 use super::place::{Place, PlaceTable, Places};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Held;
 use crate::scan::frames;
 use crate::weight::Weight;
@@ -182,7 +182,7 @@ impl StackTable {
     pub(crate) fn expect_columns(&mut self, columns: Columns) -> Result<()> {
         if !self.is_empty() && self.columns() != columns {
             let what = "a profile and a differential profile, with two weights on each line, cannot be one";
-            return Err(ErrorKind::Setting { what: what.into() }.into());
+            return Err(Error::setting(what));
         }
         if columns == Columns::Two {
             self.make_differential();

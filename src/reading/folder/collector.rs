@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::part::{Part, has_samples};
 use crate::collapse::{Report, ValueSelection};
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
 use crate::folded::Columns;
 use crate::profile::Facts;
 
@@ -111,7 +111,7 @@ impl Collector {
                     return Ok(());
                 }
                 Err(what) => {
-                    let error = Error::new(ErrorKind::Setting { what }, Position::file(outcome.name));
+                    let error = Error::setting(what).at(Position::file(outcome.name));
                     self.rejects.push((number, error));
                     return Ok(());
                 }

@@ -28,7 +28,7 @@ use self::collector::{Addable, Collector, Outcome};
 use self::part::Means;
 use crate::collapse::{Listener, Progress, ValueSelection};
 use crate::descriptors;
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, Position, Result};
 use crate::profile::Label;
 use crate::reading::ReadOptions;
 use crate::reading::merge::Merged;
@@ -253,7 +253,7 @@ impl Run<'_> {
         let unknown = request.recorded.iter().find(|label| !collector.known.contains(label.key()));
         if let Some(label) = unknown.filter(|_| has_samples) {
             let what = format!("no recording has the label {:?}", label.key());
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         let accepted = groups.into_iter().flatten().filter(|(group, _)| collector.accepts(group));
         let mut sums = Merged::all(accepted.map(|(_, sums)| sums), collector.columns(), request.memory)?;

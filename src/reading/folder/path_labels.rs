@@ -2,7 +2,7 @@
 
 use regex::bytes::{Captures, Regex};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::sanitize_frame;
 use crate::profile::clean_key;
 
@@ -23,7 +23,7 @@ impl PathPattern {
     /// # Errors
     /// [`ErrorKind::Setting`] for a brace without its other, and for names that are empty or come twice.
     pub(crate) fn parse(text: &str) -> Result<PathPattern> {
-        let wrong = |what: String| Err(ErrorKind::Setting { what: format!("{text:?}: {what}") }.into());
+        let wrong = |what: String| Err(Error::setting(format!("{text:?}: {what}")));
         let mut names: Vec<String> = Vec::new();
         let mut regex = String::from("(?s-u)\\A");
         let mut rest = text.trim_start_matches("./");
@@ -88,7 +88,7 @@ impl PathPattern {
     fn captures<'p>(&self, path: &'p [u8]) -> Result<Captures<'p>> {
         self.regex.captures(path).ok_or_else(|| {
             let what = format!("its path does not fit --path-pattern {}", self.text);
-            ErrorKind::Setting { what }.into()
+            Error::setting(what)
         })
     }
 

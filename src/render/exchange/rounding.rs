@@ -1,6 +1,6 @@
 //! Whole numbers of values that were multiplied: formats of exchange hold no fractions.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::weight::Weight;
 
 /// Rounds one value after the other so that their sum is never off by more than a half: what one value has
@@ -31,7 +31,7 @@ fn fits(value: Weight) -> Result<i64> {
     let whole = value.in_steps(0).ok().and_then(|whole| i64::try_from(whole).ok());
     whole.ok_or_else(|| {
         let what = format!("the format holds whole numbers of 64 bits, and {value} is not one");
-        ErrorKind::Setting { what }.into()
+        Error::setting(what)
     })
 }
 

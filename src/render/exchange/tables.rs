@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::facts::{FRAMES_COMMENT, as_written, comments, nanos, value_type};
 use super::samples::{Sample, Samples, Stacks};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{Columns, Interner, Place, WalkSummary, Weights};
 use crate::profile::Facts;
 use crate::unique::Unique;
@@ -130,7 +130,7 @@ impl Tables {
                 if value.decimals() > 0 {
                     let what =
                         format!("OTLP holds whole numbers of 64 bits, and {value} is not one; see --factor");
-                    return Err(ErrorKind::Setting { what }.into());
+                    return Err(Error::setting(what));
                 }
                 tables.samples.add(sample, column, value)?;
             }

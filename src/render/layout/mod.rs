@@ -15,7 +15,7 @@ use std::any::Any;
 
 use super::compare::{Comparison, Widths};
 use super::verdicts::FrameVerdicts;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{
     Columns, ForkedVisitor, Frame, FrameId, Known, StackTable, Visitor, WalkSummary, Weights,
 };
@@ -242,7 +242,7 @@ impl Layout {
             && least < real
         {
             let what = format!("the total {least} is smaller than the weight of all stacks, {real}");
-            return Err(ErrorKind::Setting { what }.into());
+            return Err(Error::setting(what));
         }
         self.set_limit(real);
         self.look_again();

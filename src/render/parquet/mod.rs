@@ -29,7 +29,7 @@ use super::format::takes;
 use super::shown_places::ShownPlaces;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{Columns, Frame, FrameId, Known, StackTable, Visitor, WalkSummary, Weights};
 use crate::profile::{Facts, Profile, SampleRef, TIME, header, read_time, value_in};
 use crate::weight::Weight;
@@ -212,7 +212,7 @@ impl Visitor for Parquet<'_> {
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
         if known.columns == Columns::Two {
             let what = "parquet has one weight in a row; write the profiles before and after apart";
-            return Err(ErrorKind::Setting { what: what.into() }.into());
+            return Err(Error::setting(what));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::format::takes;
 use super::graph_writer::{Drawing, GraphWriter};
 use super::writer::Target;
 use super::{Canvas, Encoding, Format, RenderOptions, svg};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -102,7 +102,7 @@ fn check_size(width: u64, height: u64) -> Result<()> {
     let what = format!(
         "a PNG of {width} × {height} pixels is too large; --height, --width, --pixel-ratio and --minwidth make it smaller"
     );
-    Err(ErrorKind::Setting { what }.into())
+    Err(Error::setting(what))
 }
 
 /// The picture with a mark for each letter that the rasteriser would leave out. Names and titles

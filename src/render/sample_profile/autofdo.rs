@@ -22,7 +22,7 @@ use std::io::Write;
 
 use super::line::Line;
 use super::samples::{Body, FunctionSamples, Functions, Name};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +179,7 @@ fn place(line: Line) -> u32 {
 fn word(number: usize) -> Result<u32> {
     u32::try_from(number).map_err(|_| {
         let what = "the profile has more names or lines than GCC's format can count".to_owned();
-        ErrorKind::Setting { what }.into()
+        Error::setting(what)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::profile::Profile;
 use crate::profile::exchange::{BranchKind, Exchanged};
 use crate::symbolize::Object;
@@ -70,7 +70,7 @@ impl Recorded {
         let Some(branches) = exchanged.branches().or(exchange.branches.is_empty().then_some(&[])) else {
             let what = "the stacks were filtered, and the branches of the others cannot be told apart: \
                         write the profile for a compiler from the recording itself";
-            return Err(ErrorKind::Setting { what: what.into() }.into());
+            return Err(Error::setting(what));
         };
         let period = profile.facts().period.filter(|period| !period.is_zero());
         let table = profile.stacks();
@@ -112,7 +112,7 @@ fn count(weight: Weight, period: Option<Weight>) -> Result<u64> {
     samples.or_else(|| whole(weight)).ok_or_else(|| {
         let what =
             format!("a profile for compilers counts in whole numbers of 64 bits, and {weight} is not one");
-        ErrorKind::Setting { what }.into()
+        Error::setting(what)
     })
 }
 

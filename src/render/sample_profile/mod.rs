@@ -29,7 +29,7 @@ use super::columns::share;
 use super::format::takes;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::folded::{Frame, Visitor, WalkSummary, Weights};
 use crate::printable::printable;
 use crate::profile::Profile;
@@ -125,7 +125,7 @@ impl Writer for SampleProfile<'_> {
             if summary.total.value.is_zero() {
                 return Ok(Finished::default());
             }
-            return Err(setting(
+            return Err(Error::setting(
                 "a profile for compilers is made from addresses, which this input has not: \
                  read perf.data itself, in one step",
             ));
@@ -136,10 +136,6 @@ impl Writer for SampleProfile<'_> {
         }
         Ok(Finished { notes, ..Finished::default() })
     }
-}
-
-fn setting(what: impl Into<String>) -> crate::Error {
-    ErrorKind::Setting { what: what.into() }.into()
 }
 
 /// The profile of the program that a recording has most of, or of the one that the settings name; `None` if
@@ -155,7 +151,7 @@ fn make(profile: &Profile, settings: &Settings, compiler: Compiler) -> Result<Op
             "{name} has no debug information, and a profile for compilers counts its lines: build it with -g, \
              for clang with -gmlt -fdebug-info-for-profiling"
         );
-        return Err(setting(what));
+        return Err(Error::setting(what));
     };
     let built = build(&object, &map, &counts, compiler);
     let mut notes = notes(&built, &recorded, &counts, &name, compiler);
@@ -163,7 +159,7 @@ fn make(profile: &Profile, settings: &Settings, compiler: Compiler) -> Result<Op
         let other = open(&Search::default(), path, None)?;
         let shown = printable(path.as_os_str().as_encoded_bytes());
         let Some(other) = CodeMap::new(&other) else {
-            return Err(setting(format!("{shown} has no debug information to compare lines with")));
+            return Err(Error::setting(format!("{shown} has no debug information to compare lines with")));
         };
         let (before, after) = (Shapes::of(&map, compiler), Shapes::of(&other, compiler));
         notes.extend(Staleness::of(&built.functions, &before, &after).report(&shown));
@@ -225,14 +221,14 @@ fn program(
                      {}",
                     names.join(", ")
                 );
-                return Err(setting(what));
+                return Err(Error::setting(what));
             };
             (number, counts, object)
         }
         None => {
             let is_file = |mapping: &Mapping| file(mapping).starts_with(b"/");
             let Some(&(number, counts)) = files.iter().find(|(number, _)| is_file(mapping(*number))) else {
-                return Err(setting("no sample is in a file, of which a profile could be made"));
+                return Err(Error::setting("no sample is in a file, of which a profile could be made"));
             };
             let path = crate::symbolize::path_of(file(mapping(number)));
             let object = open(&search, &path, build_id(mapping(number)))?;
@@ -256,6 +252,6 @@ fn open(search: &Search, path: &Path, build_id: Option<Vec<u8>>) -> Result<Arc<O
     let module = Module { path: absolute.as_os_str().as_encoded_bytes().to_vec(), build_id };
     search.open(&module).map_err(|missing| {
         let shown = printable(path.as_os_str().as_encoded_bytes());
-        setting(format!("{shown} {missing}; --binary FILE names another place"))
+        Error::setting(format!("{shown} {missing}; --binary FILE names another place"))
     })
 }
