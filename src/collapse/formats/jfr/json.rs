@@ -54,15 +54,15 @@ impl Collapser for JfrJson {
         let mut events = Events::new(sink);
         // One document a recording.
         loop {
-            each(&mut json, |json, key| match key {
-                "recording" => each(json, |json, key| {
+            json.object_or_null(|json, key| match key {
+                "recording" => json.object_or_null(|json, key| {
                     if key != "events" {
                         return json.skip();
                     }
                     json.begin_array()?;
                     while json.next_item()? {
                         let mut event = Event::default();
-                        each(json, |json, key| match key {
+                        json.object_or_null(|json, key| match key {
                             "type" => {
                                 event.name = json.text()?.as_bytes().to_vec();
                                 Ok(())
@@ -85,19 +85,6 @@ impl Collapser for JfrJson {
     }
 }
 
-/// Reads an object; `field` takes the value of each key.
-fn each(json: &mut Json, mut field: impl FnMut(&mut Json, &str) -> Result<()>) -> Result<()> {
-    if json.null()? {
-        return Ok(());
-    }
-    let mut key = String::new();
-    json.begin_object()?;
-    while json.next_key(&mut key)? {
-        field(json, &key)?;
-    }
-    Ok(())
-}
-
 /// Reads the fields of an event.
 fn values(
     event: &mut Event,
@@ -106,7 +93,7 @@ fn values(
     events: &mut Events,
     sink: &mut dyn Sink,
 ) -> Result<()> {
-    each(json, |json, key| {
+    json.object_or_null(|json, key| {
         let kind = json.peek()?;
         match (key, kind) {
             ("startTime", Kind::Text) => event.time = since_1970(json.text()?),
@@ -117,14 +104,16 @@ fn values(
                 event.samples = Some(json.weight()?)
             }
             ("sampledThread" | "eventThread", Kind::Object) => thread(&mut event.origin, json)?,
-            ("objectClass" | "monitorClass" | "parkedClass", Kind::Object) => each(json, |json, key| {
-                if key == "name" && json.peek()? == Kind::Text {
-                    event.origin.class = json.text()?.replace('/', ".").into_bytes();
-                    return Ok(());
-                }
-                json.skip()
-            })?,
-            ("stackTrace", _) => each(json, |json, key| match key {
+            ("objectClass" | "monitorClass" | "parkedClass", Kind::Object) => {
+                json.object_or_null(|json, key| {
+                    if key == "name" && json.peek()? == Kind::Text {
+                        event.origin.class = json.text()?.replace('/', ".").into_bytes();
+                        return Ok(());
+                    }
+                    json.skip()
+                })?
+            }
+            ("stackTrace", _) => json.object_or_null(|json, key| match key {
                 "truncated" => {
                     event.truncated = json.bool()?;
                     Ok(())
@@ -156,7 +145,7 @@ fn values(
 /// Reads a thread.
 fn thread(origin: &mut Origin, json: &mut Json) -> Result<()> {
     let mut system = Vec::new();
-    each(json, |json, key| {
+    json.object_or_null(|json, key| {
         match (key, json.peek()?) {
             ("javaName", Kind::Text) => origin.thread = json.text()?.as_bytes().to_vec(),
             ("osName", Kind::Text) if origin.thread.is_empty() => {
@@ -187,10 +176,10 @@ fn frame(
     let (mut class, mut method, mut kind) = (String::new(), String::new(), String::new());
     let mut line = 0;
     let mut hidden = false;
-    each(json, |json, key| match key {
-        "method" => each(json, |json, key| {
+    json.object_or_null(|json, key| match key {
+        "method" => json.object_or_null(|json, key| {
             match key {
-                "type" => each(json, |json, key| {
+                "type" => json.object_or_null(|json, key| {
                     if key == "name" {
                         class = json.text()?.replace('/', ".");
                         return Ok(());

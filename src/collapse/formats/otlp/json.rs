@@ -20,39 +20,14 @@ const DEEPEST: usize = 16;
 /// Reads a message.
 pub fn read(json: &mut Json) -> Result<Data> {
     let mut data = Data::default();
-    object(json, |json, key| match key {
+    json.object_or_null(|json, key| match key {
         "resourceProfiles" | "resource_profiles" => {
-            list(json, |json| Ok(data.resources.push(resource(json)?)))
+            json.array_or_null(|json| Ok(data.resources.push(resource(json)?)))
         }
         "dictionary" => dictionary(json, &mut data.dictionary),
         _ => json.skip(),
     })?;
     Ok(data)
-}
-
-/// The fields of an object, each of which has to be taken.
-fn object(json: &mut Json, mut field: impl FnMut(&mut Json, &str) -> Result<()>) -> Result<()> {
-    if json.null()? {
-        return Ok(());
-    }
-    let mut key = String::new();
-    json.begin_object()?;
-    while json.next_key(&mut key)? {
-        field(json, &key)?;
-    }
-    Ok(())
-}
-
-/// The items of an array, each of which has to be taken.
-fn list(json: &mut Json, mut item: impl FnMut(&mut Json) -> Result<()>) -> Result<()> {
-    if json.null()? {
-        return Ok(());
-    }
-    json.begin_array()?;
-    while json.next_item()? {
-        item(json)?;
-    }
-    Ok(())
 }
 
 /// A number, as a number or a text.
@@ -90,17 +65,17 @@ fn id(json: &mut Json, length: usize) -> Result<Vec<u8>> {
 
 fn indices(json: &mut Json) -> Result<Vec<u64>> {
     let mut indices = Vec::new();
-    list(json, |json| Ok(indices.push(number_or_text(json)?)))?;
+    json.array_or_null(|json| Ok(indices.push(number_or_text(json)?)))?;
     Ok(indices)
 }
 
 fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
-    object(json, |json, key| match key {
-        "mappingTable" => list(json, |json| Ok(out.mappings.push(mapping(json)?))),
-        "locationTable" => list(json, |json| Ok(out.locations.push(location(json)?))),
-        "functionTable" => list(json, |json| {
+    json.object_or_null(|json, key| match key {
+        "mappingTable" => json.array_or_null(|json| Ok(out.mappings.push(mapping(json)?))),
+        "locationTable" => json.array_or_null(|json| Ok(out.locations.push(location(json)?))),
+        "functionTable" => json.array_or_null(|json| {
             let mut function = Function::default();
-            object(json, |json, key| {
+            json.object_or_null(|json, key| {
                 match key {
                     "nameStrindex" => function.name = number_or_text(json)?,
                     "systemNameStrindex" => function.system_name = number_or_text(json)?,
@@ -113,9 +88,9 @@ fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
             out.functions.push(function);
             Ok(())
         }),
-        "linkTable" => list(json, |json| {
+        "linkTable" => json.array_or_null(|json| {
             let mut link = Link::default();
-            object(json, |json, key| {
+            json.object_or_null(|json, key| {
                 match key {
                     "traceId" => link.trace = id(json, 16)?,
                     "spanId" => link.span = id(json, 8)?,
@@ -126,10 +101,10 @@ fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
             out.links.push(link);
             Ok(())
         }),
-        "stringTable" => list(json, |json| Ok(out.texts.push(text(json)?))),
-        "attributeTable" => list(json, |json| {
+        "stringTable" => json.array_or_null(|json| Ok(out.texts.push(text(json)?))),
+        "attributeTable" => json.array_or_null(|json| {
             let mut attribute = TableAttribute::default();
-            object(json, |json, key| {
+            json.object_or_null(|json, key| {
                 match key {
                     "keyStrindex" => attribute.key = number_or_text(json)?,
                     "value" => attribute.value = value(json, 0)?,
@@ -141,9 +116,9 @@ fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
             out.attributes.push(attribute);
             Ok(())
         }),
-        "stackTable" => list(json, |json| {
+        "stackTable" => json.array_or_null(|json| {
             let mut stack = Vec::new();
-            object(json, |json, key| match key {
+            json.object_or_null(|json, key| match key {
                 "locationIndices" => Ok(stack = indices(json)?),
                 _ => json.skip(),
             })?;
@@ -156,7 +131,7 @@ fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
 
 fn mapping(json: &mut Json) -> Result<Mapping> {
     let mut mapping = Mapping::default();
-    object(json, |json, key| {
+    json.object_or_null(|json, key| {
         match key {
             "memoryStart" => mapping.start = number_or_text(json)?,
             "memoryLimit" => mapping.limit = number_or_text(json)?,
@@ -172,13 +147,13 @@ fn mapping(json: &mut Json) -> Result<Mapping> {
 
 fn location(json: &mut Json) -> Result<Location> {
     let mut location = Location::default();
-    object(json, |json, key| {
+    json.object_or_null(|json, key| {
         match key {
             "mappingIndex" => location.mapping = number_or_text(json)?,
             "address" => location.address = number_or_text(json)?,
-            "lines" | "line" => list(json, |json| {
+            "lines" | "line" => json.array_or_null(|json| {
                 let mut line = Line::default();
-                object(json, |json, key| {
+                json.object_or_null(|json, key| {
                     match key {
                         "functionIndex" => line.function = number_or_text(json)?,
                         "line" => line.line = number_or_text(json)?,
@@ -200,9 +175,9 @@ fn location(json: &mut Json) -> Result<Location> {
 
 fn attributes(json: &mut Json) -> Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
-    list(json, |json| {
+    json.array_or_null(|json| {
         let mut attribute = Attribute::default();
-        object(json, |json, key| {
+        json.object_or_null(|json, key| {
             match key {
                 "key" => attribute.key = text(json)?,
                 "keyStrindex" => attribute.key_index = number_or_text(json)?,
@@ -223,7 +198,7 @@ fn value(json: &mut Json, depth: usize) -> Result<AnyValue> {
         return Err(found.at(json.place()));
     }
     let mut found = AnyValue::None;
-    object(json, |json, key| {
+    json.object_or_null(|json, key| {
         found = match key {
             "stringValue" => AnyValue::Text(text(json)?),
             "bytesValue" => AnyValue::Text(bytes(json)?),
@@ -235,8 +210,8 @@ fn value(json: &mut Json, depth: usize) -> Result<AnyValue> {
             "doubleValue" => AnyValue::Double(number_or_text(json)?),
             "arrayValue" | "kvlistValue" => {
                 let mut values = Vec::new();
-                object(json, |json, key| match key {
-                    "values" => list(json, |json| Ok(values.push(value(json, depth + 1)?))),
+                json.object_or_null(|json, key| match key {
+                    "values" => json.array_or_null(|json| Ok(values.push(value(json, depth + 1)?))),
                     _ => json.skip(),
                 })?;
                 AnyValue::List(values)
@@ -253,12 +228,12 @@ fn value(json: &mut Json, depth: usize) -> Result<AnyValue> {
 
 fn resource(json: &mut Json) -> Result<Resource> {
     let mut resource = Resource::default();
-    object(json, |json, key| match key {
-        "resource" => object(json, |json, key| match key {
+    json.object_or_null(|json, key| match key {
+        "resource" => json.object_or_null(|json, key| match key {
             "attributes" => Ok(resource.attributes = attributes(json)?),
             _ => json.skip(),
         }),
-        "scopeProfiles" => list(json, |json| Ok(resource.scopes.push(scope(json)?))),
+        "scopeProfiles" => json.array_or_null(|json| Ok(resource.scopes.push(scope(json)?))),
         _ => json.skip(),
     })?;
     Ok(resource)
@@ -266,8 +241,8 @@ fn resource(json: &mut Json) -> Result<Resource> {
 
 fn scope(json: &mut Json) -> Result<Scope> {
     let mut scope = Scope::default();
-    object(json, |json, key| match key {
-        "scope" => object(json, |json, key| {
+    json.object_or_null(|json, key| match key {
+        "scope" => json.object_or_null(|json, key| {
             match key {
                 "name" => scope.name = text(json)?,
                 "version" => scope.version = text(json)?,
@@ -276,7 +251,7 @@ fn scope(json: &mut Json) -> Result<Scope> {
             }
             Ok(())
         }),
-        "profiles" => list(json, |json| Ok(scope.profiles.push(profile(json)?))),
+        "profiles" => json.array_or_null(|json| Ok(scope.profiles.push(profile(json)?))),
         _ => json.skip(),
     })?;
     Ok(scope)
@@ -284,10 +259,10 @@ fn scope(json: &mut Json) -> Result<Scope> {
 
 fn profile(json: &mut Json) -> Result<Profile> {
     let mut profile = Profile::default();
-    object(json, |json, key| {
+    json.object_or_null(|json, key| {
         match key {
             "sampleType" => profile.sample_type = value_type(json)?,
-            "samples" | "sample" => list(json, |json| Ok(profile.samples.push(sample(json)?)))?,
+            "samples" | "sample" => json.array_or_null(|json| Ok(profile.samples.push(sample(json)?)))?,
             "timeUnixNano" => profile.time = number_or_text(json)?,
             "durationNano" => profile.duration = number_or_text(json)?,
             "periodType" => profile.period_type = value_type(json)?,
@@ -305,12 +280,12 @@ fn profile(json: &mut Json) -> Result<Profile> {
 
 fn sample(json: &mut Json) -> Result<Sample> {
     let mut sample = Sample::default();
-    object(json, |json, key| {
+    json.object_or_null(|json, key| {
         match key {
             "stackIndex" => sample.stack = number_or_text(json)?,
             "attributeIndices" => sample.attributes = indices(json)?,
             "linkIndex" => sample.link = number_or_text(json)?,
-            "values" => list(json, |json| Ok(sample.values.push(number_or_text(json)?)))?,
+            "values" => json.array_or_null(|json| Ok(sample.values.push(number_or_text(json)?)))?,
             "timestampsUnixNano" => sample.timestamps = indices(json)?,
             _ => json.skip()?,
         }
@@ -321,7 +296,7 @@ fn sample(json: &mut Json) -> Result<Sample> {
 
 fn value_type(json: &mut Json) -> Result<(u64, u64)> {
     let mut kind = (0, 0);
-    object(json, |json, key| {
+    json.object_or_null(|json, key| {
         match key {
             "typeStrindex" => kind.0 = number_or_text(json)?,
             "unitStrindex" => kind.1 = number_or_text(json)?,

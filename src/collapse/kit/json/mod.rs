@@ -233,6 +233,37 @@ impl Json {
         Ok(null)
     }
 
+    /// Reads an object, or null: `field` has to take the value of each key.
+    ///
+    /// # Errors
+    /// Those of reading, and of `field`.
+    pub fn object_or_null(&mut self, mut field: impl FnMut(&mut Json, &str) -> Result<()>) -> Result<()> {
+        if self.null()? {
+            return Ok(());
+        }
+        let mut key = String::new();
+        self.begin_object()?;
+        while self.next_key(&mut key)? {
+            field(self, &key)?;
+        }
+        Ok(())
+    }
+
+    /// Reads an array, or null: `item` has to take each item.
+    ///
+    /// # Errors
+    /// Those of reading, and of `item`.
+    pub fn array_or_null(&mut self, mut item: impl FnMut(&mut Json) -> Result<()>) -> Result<()> {
+        if self.null()? {
+            return Ok(());
+        }
+        self.begin_array()?;
+        while self.next_item()? {
+            item(self)?;
+        }
+        Ok(())
+    }
+
     /// `true` or `false`.
     ///
     /// # Errors
