@@ -13,7 +13,7 @@
 //! valgrind's manual, "Cachegrind Output File Format"; what the columns count is in its `events`.
 
 use crate::collapse::kit::names::FrameNames;
-use crate::collapse::kit::text::Text;
+use crate::collapse::kit::text::{Text, words};
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{Certainty, Collapser, FormatInfo, Reading, Report, Sink, Tested, Value};
@@ -107,8 +107,4 @@ impl Collapser for Cachegrind {
 
 fn event(name: &[u8]) -> Value {
     Value::new(name, if name == b"Ir" { "instructions" } else { "events" })
-}
-
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }

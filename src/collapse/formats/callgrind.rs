@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use crate::collapse::kit::edges::Graph;
 use crate::collapse::kit::names::FrameNames;
 use crate::collapse::kit::naming::{kind_of, module_name};
-use crate::collapse::kit::text::{Text, split_digits};
+use crate::collapse::kit::text::{Text, split_digits, words};
 use crate::collapse::kit::valgrind;
 use crate::collapse::kit::values::Values;
 use crate::collapse::{
@@ -502,8 +502,4 @@ fn split(line: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let at = memchr::memchr(at, line)?;
     let key = &line[..at];
     key.iter().all(u8::is_ascii_alphanumeric).then(|| (key, line[at + 1..].trim_ascii()))
-}
-
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }

@@ -118,6 +118,11 @@ impl Text {
     }
 }
 
+/// The words between the blanks of a text.
+pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
 /// Splits the decimal digits off the front.
 pub fn split_digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().take_while(|b| b.is_ascii_digit()).count())
