@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::record::{FileId, Mmap};
-use crate::symbolize::{Module, Object, Search};
+use crate::symbolize::{Module, Object, Search, path_of};
 
 /// The most files that are kept open: half of what a process may open without asking for more.
 const MOST: usize = 512;
@@ -66,7 +66,7 @@ impl fmt::Display for Held {
 /// The places where the file of a mapping may be opened, each with the path that the file has.
 fn places(mmap: &Mmap<'_>) -> [(PathBuf, PathBuf); 4] {
     let Mmap { pid, start, len, .. } = *mmap;
-    let path = path_of(mmap.path);
+    let path = path_of(mmap.path.strip_suffix(b" (deleted)").unwrap_or(mmap.path));
     let process = PathBuf::from(format!("/proc/{pid}"));
     let in_root = process.join("root").join(path.strip_prefix("/").unwrap_or(&path));
     let mapping = process.join(format!("map_files/{start:x}-{:x}", start.saturating_add(len)));
@@ -110,18 +110,6 @@ fn file_id(found: &fs::Metadata) -> Option<FileId> {
 #[cfg(not(target_os = "linux"))]
 fn file_id(_: &fs::Metadata) -> Option<FileId> {
     None
-}
-
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = bytes.strip_suffix(b" (deleted)").unwrap_or(bytes);
-    std::ffi::OsStr::from_bytes(bytes).into()
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 #[cfg(all(test, target_os = "linux"))]
