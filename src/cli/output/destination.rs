@@ -97,7 +97,7 @@ fn open_existing(path: &Path) -> io::Result<File> {
 }
 
 /// The folder that a file is in.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub(in crate::cli) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

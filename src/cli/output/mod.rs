@@ -26,7 +26,7 @@
 //!   a folder; and, in a folder where everybody may write, such as `/tmp`, links, files and pipes that
 //!   another user made there. Two outputs of a run that are one file are refused too.
 
-mod destination;
+pub(super) mod destination;
 mod replacement;
 mod standard;
 mod visible;

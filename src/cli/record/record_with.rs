@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use super::finish::{Recorded, conclude};
-use super::recording::{folder_of, keep_after};
+use super::recording::keep_after;
 use super::results::{OnFailure, Use};
 use super::{Record, RecordArgs, SamplingArgs};
+use crate::cli::output::destination::folder_of;
 use crate::cli::{Exit, Tool, progress, say};
 use crate::error::{Error, ErrorKind, Position};
 use crate::input::Source;

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::results::Saved;
+use crate::cli::output::destination::folder_of;
 use crate::error::{Error, Position};
 use crate::input::Source;
 use crate::record::sys::leftovers::Leftover;
@@ -86,9 +87,4 @@ pub(super) fn keep_after(error: anyhow::Error, temporary: Leftover, recording: &
     }
     temporary.keep();
     anyhow::anyhow!("{error:#}; the recording is kept in {}, which fg-collapse reads", recording.display())
-}
-
-/// The folder that a file is in.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
