@@ -29,6 +29,12 @@ impl Weights {
         Weights { value, before: Weight::ZERO }
     }
 
+    /// The larger of both columns.
+    #[inline]
+    pub(crate) fn larger(self) -> Weight {
+        self.value.max(self.before)
+    }
+
     /// Adds column by column.
     ///
     /// # Errors

@@ -101,25 +101,25 @@ struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     fn new(calls: &'a Calls, settings: &'a Settings, summary: &'a WalkSummary) -> Result<Graph<'a>> {
-        let whole = heavier(summary.total);
+        let whole = summary.total.larger();
         let min_percent = settings.tree.min_percent.unwrap_or(MIN_PERCENT);
         let mut nodes: Vec<_> =
             (0..).zip(calls.functions()).map(|(n, (name, weight))| (n, name, weight)).collect();
         let all = nodes.len();
-        nodes.retain(|(_, _, weight)| percent(heavier(weight.total), whole) >= min_percent);
-        nodes.sort_by_key(|&(_, name, weight)| (Reverse(heavier(weight.total)), name));
+        nodes.retain(|(_, _, weight)| percent(weight.total.larger(), whole) >= min_percent);
+        nodes.sort_by_key(|&(_, name, weight)| (Reverse(weight.total.larger()), name));
         nodes.truncate(settings.table.limit.unwrap_or(MOST_NODES));
         let mut kept: Vec<Function> = nodes.iter().map(|&(n, _, _)| n).collect();
         kept.sort_unstable();
         let is_kept = |function: Function| kept.binary_search(&function).is_ok();
-        let heavy = |call: &Call| percent(heavier(call.total), whole) >= EDGE_PART * min_percent;
+        let heavy = |call: &Call| percent(call.total.larger(), whole) >= EDGE_PART * min_percent;
         let mut edges: Vec<(Function, Call)> = calls
             .calls()
             .filter(|call| heavy(call) && is_kept(call.callee))
             .filter_map(|call| call.caller.filter(|&caller| is_kept(caller)).map(|caller| (caller, call)))
             .collect();
         let ends = |caller, call: &Call| (calls.name(caller), calls.name(call.callee));
-        edges.sort_by_key(|(caller, call)| (Reverse(heavier(call.total)), ends(*caller, call)));
+        edges.sort_by_key(|(caller, call)| (Reverse(call.total.larger()), ends(*caller, call)));
         let mut largest_change = size(change(summary.total)?);
         for (_, _, weight) in &nodes {
             largest_change = largest_change.max(size(change(weight.total)?));
@@ -161,7 +161,7 @@ impl<'a> Graph<'a> {
                 points(weight.total, self.summary.total)
             ),
         };
-        let part = percent(heavier(weight.own), heavier(self.summary.total)) / 100.0;
+        let part = percent(weight.own.larger(), self.summary.total.larger()) / 100.0;
         let size = 10.0 + 40.0 * part.sqrt();
         let colour = self.colour(weight.total)?;
         Ok(format!(
@@ -172,7 +172,7 @@ impl<'a> Graph<'a> {
     }
 
     fn edge(&self, total: Weights) -> Result<String> {
-        let part = percent(heavier(total), heavier(self.summary.total)) / 100.0;
+        let part = percent(total.larger(), self.summary.total.larger()) / 100.0;
         let label = match self.summary.columns {
             Columns::One => self.amounts.cell(self.settings.shown(total.value)?),
             Columns::Two => self.amounts.change(self.settings.shown(change(total)?)?),
@@ -198,10 +198,6 @@ impl<'a> Graph<'a> {
             }
         })
     }
-}
-
-fn heavier(weights: Weights) -> Weight {
-    weights.value.max(weights.before)
 }
 
 /// A string as graphviz reads it; a backslash would be an escape, `\N` even a name.

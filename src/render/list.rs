@@ -96,12 +96,11 @@ impl Writer for List<'_> {
                 found.push((function, function.sum()?));
             }
         }
-        let largest = |weights: Weights| weights.value.max(weights.before);
-        found.retain(|(_, sum)| !largest(sum.total).is_zero());
+        found.retain(|(_, sum)| !sum.total.larger().is_zero());
         found.sort_by(|(a, a_sum), (b, b_sum)| {
             let key = |one: &FunctionLines| (one.name.clone(), one.file.clone());
-            Reverse(largest(a_sum.total))
-                .cmp(&Reverse(largest(b_sum.total)))
+            Reverse(a_sum.total.larger())
+                .cmp(&Reverse(b_sum.total.larger()))
                 .then_with(|| key(a).cmp(&key(b)))
         });
         let all = settings.shown_both(summary.total)?;

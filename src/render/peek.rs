@@ -99,7 +99,7 @@ impl Writer for Peek<'_> {
                 found[n].1.callees.push(call);
             }
         }
-        found.sort_by_key(|(_, around)| (Reverse(largest(around.weight.total)), around.name));
+        found.sort_by_key(|(_, around)| (Reverse(around.weight.total.larger()), around.name));
         let amounts = Amounts::new(&summary.facts);
         let all = settings.shown_both(summary.total)?;
         about::write_text(settings, summary, target)?;
@@ -115,10 +115,6 @@ impl Writer for Peek<'_> {
     }
 }
 
-fn largest(weights: Weights) -> crate::Weight {
-    weights.value.max(weights.before)
-}
-
 fn write_around(
     around: &mut Around<'_>,
     calls: &Calls,
@@ -132,7 +128,7 @@ fn write_around(
         (true, None) => b"[root]",
     };
     for (calls, is_caller) in [(&mut around.callers, true), (&mut around.callees, false)] {
-        calls.sort_by_key(|call| (Reverse(largest(call.total)), other(call, is_caller)));
+        calls.sort_by_key(|call| (Reverse(call.total.larger()), other(call, is_caller)));
     }
     let mut table = Table::without_head(if summary.columns == Columns::One { 2 } else { 4 });
     let mut row = |weights: Weights, whole: Weights, name: String| -> Result<()> {

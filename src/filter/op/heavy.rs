@@ -101,7 +101,7 @@ impl Whole for Keep {
     fn decide(&self, stacks: &NamedStacks<'_>) -> Result<Vec<Fate>> {
         let heavier = |weights: Weights| match stacks.columns() {
             Columns::One => weights.value,
-            Columns::Two => weights.value.max(weights.before),
+            Columns::Two => weights.larger(),
         };
         let mut kept = match &self.heavy {
             Heavy::Weight(least) => stacks.all(|weights| Ok(heavier(weights) >= *least))?,

@@ -117,7 +117,7 @@ impl Layout {
         match self.comparison.widths {
             Widths::After => weights.value,
             Widths::Before => weights.before,
-            Widths::Union => weights.value.max(weights.before),
+            Widths::Union => weights.larger(),
         }
     }
 

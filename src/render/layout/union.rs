@@ -23,7 +23,7 @@ impl UnionWidths {
             self.widths.resize(frame.depth + 2, Weight::ZERO);
         }
         let callees = std::mem::take(&mut self.widths[frame.depth + 1]);
-        let width = frame.own.value.max(frame.own.before).checked_add(callees)?;
+        let width = frame.own.larger().checked_add(callees)?;
         let start = self.widths[frame.depth];
         self.widths[frame.depth] = start.checked_add(width)?;
         Ok((start, width))
@@ -49,7 +49,7 @@ pub(super) fn resolve_starts(boxes: &mut [Kept], changes: &[Change]) -> Result<(
             n => changes[n as usize - 1].own,
         };
         first_callee.truncate(depth);
-        first_callee.push(kept.start.checked_add(own.value.max(own.before))?);
+        first_callee.push(kept.start.checked_add(own.larger())?);
     }
     Ok(())
 }

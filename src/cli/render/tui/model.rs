@@ -135,7 +135,7 @@ fn functions(calls: &Calls) -> Vec<Function> {
     }
     for function in &mut functions {
         for list in [&mut function.callers, &mut function.callees] {
-            list.sort_by_key(|&(_, weights)| std::cmp::Reverse(weights.value.max(weights.before)));
+            list.sort_by_key(|&(_, weights)| std::cmp::Reverse(weights.larger()));
         }
     }
     functions

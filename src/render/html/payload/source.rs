@@ -91,7 +91,7 @@ fn heaviest(lines: &SourceLines, all: Weights) -> Result<Vec<&FunctionLines>> {
             Ok(!part.is_zero() && part.checked_mul(Weight::new(LEAST_PART))? >= whole)
         };
         if is_heavy(total.value, all.value)? || is_heavy(total.before, all.before)? {
-            weighed.push((total.value.max(total.before), function));
+            weighed.push((total.larger(), function));
         }
     }
     weighed.sort_by_key(|(weight, function)| (Reverse(*weight), &function.name, &function.file));
