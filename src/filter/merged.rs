@@ -14,7 +14,7 @@ use std::io::{BufReader, BufWriter, Chain, Read, Seek, Write};
 
 use super::run::StackCount;
 use crate::error::{Error, Result};
-use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix};
+use crate::folded::{Columns, StackTable, Weights, cmp_at, cmp_stacks, common_prefix};
 use crate::front_coded::{Entry, FrontCoded};
 use crate::weight::Weight;
 
@@ -233,8 +233,10 @@ fn step_first(heap: &mut Vec<CodedStacks<'_>>) -> Result<()> {
 fn sift_down(heap: &mut [CodedStacks<'_>], mut at: usize) {
     loop {
         let children = 2 * at + 1..heap.len().min(2 * at + 3);
-        let Some(least) = children.min_by(|&a, &b| compare(heap[a].stack(), heap[b].stack())) else { return };
-        if compare(heap[at].stack(), heap[least].stack()).is_le() {
+        let Some(least) = children.min_by(|&a, &b| cmp_stacks(heap[a].stack(), heap[b].stack())) else {
+            return;
+        };
+        if cmp_stacks(heap[at].stack(), heap[least].stack()).is_le() {
             return;
         }
         heap.swap(at, least);
@@ -352,7 +354,7 @@ pub(super) fn write(
     let mut text = Vec::new();
     table.for_each(|stack, mut weights| {
         while !cursor.is_at_end {
-            match compare(cursor.stack(), stack) {
+            match cmp_stacks(cursor.stack(), stack) {
                 Ordering::Less => copy(&mut cursor, &mut out, &mut count)?,
                 Ordering::Equal => {
                     weights = weights.checked_add(cursor.weights())?;
@@ -372,11 +374,6 @@ pub(super) fn write(
     }
     out.flush()?;
     Ok(count)
-}
-
-#[inline]
-fn compare(a: &[u8], b: &[u8]) -> Ordering {
-    cmp_at(a, b, common_prefix(a, b))
 }
 
 #[cfg(test)]

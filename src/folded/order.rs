@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 /// assert!(cmp_stacks(b"a", b"a;b").is_lt());
 /// assert!(cmp_stacks(b"a;b", b"a b;c").is_lt());
 /// ```
+#[inline]
 pub fn cmp_stacks(a: &[u8], b: &[u8]) -> Ordering {
     cmp_at(a, b, common_prefix(a, b))
 }
