@@ -19,16 +19,17 @@
 use super::amounts::Amounts;
 use super::columns::{points, share};
 use super::format::takes;
-use super::functions::{Functions, Row, change};
+use super::functions::{Row, change};
+use super::gathered::Gathered;
 use super::label::fit;
 use super::layout::Graph;
 use super::others::{remark, take_others};
-use super::tree::{Pruned, heaviest_first};
-use super::writer::{Finished, Target, Writer};
+use super::tree::{FunctionsAndTree, heaviest_first};
+use super::writer::{Finished, Target};
 use super::{Cut, Format, Settings, about};
 use crate::error::Result;
 use crate::facts::Facts;
-use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, WalkSummary, Weights};
 use crate::printable::{is_hidden, printable};
 use crate::profile::units::{grouped, is_scaled};
 
@@ -40,9 +41,8 @@ pub const FORMAT: Format = Format {
     takes: &[takes::HEAD, takes::TABLE, takes::TREE, takes::BUDGET, takes::UNIT, takes::JUDGE],
     streams: false,
     open: |settings, target| {
-        let functions = Functions::of_table(settings);
-        let pruned = Pruned::new(settings, MIN_PERCENT);
-        Ok(Box::new(Brief { functions, pruned, settings, target }))
+        let gathered = FunctionsAndTree::new(settings, MIN_PERCENT);
+        Ok(Box::new(Gathered::new(gathered, settings, target, write)))
     },
 };
 
@@ -59,83 +59,50 @@ const DEEPEST: usize = 40;
 /// The length of a line that tells of what is left out, without the name in it.
 const LINE: usize = 48;
 
-struct Brief<'a> {
-    functions: Functions,
-    pruned: Pruned,
-    settings: &'a Settings,
-    target: &'a mut dyn Target,
-}
-
-impl Visitor for Brief<'_> {
-    fn follows_stacks(&self) -> bool {
-        true
-    }
-
-    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
-        self.functions.begin(known)?;
-        self.pruned.begin(known)
-    }
-
-    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
-        self.functions.enter(name, depth)
-    }
-
-    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.functions.stack(stack, weights)
-    }
-
-    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.functions.exit(frame, so_far)?;
-        self.pruned.exit(frame, so_far)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.functions.restart()?;
-        self.pruned.restart()
-    }
-}
-
-impl Writer for Brief<'_> {
-    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Brief { functions, pruned, settings, target } = *self;
-        let all = settings.shown_both(summary.total)?;
-        let amounts = Amounts::new(&summary.facts);
-        let budget = settings.tree.budget.unwrap_or(BUDGET).saturating_mul(BYTES_PER_TOKEN);
-        let mut rows = functions.rows(settings.table.sort, settings, summary)?;
-        let others = take_others(&mut rows);
-        let mut text = Vec::new();
-        about::write_text(settings, summary, &mut text)?;
-        let shown = amounts.total(summary.columns, all);
-        text.extend_from_slice(shown.as_bytes());
-        if let Some(unit) = settings.unit(summary).filter(|unit| is_scaled(unit)) {
-            let (exact, unit) = (grouped(all.value), printable(unit.as_bytes()));
-            let before = match summary.columns {
-                Columns::One => String::new(),
-                Columns::Two => format!("{} → ", grouped(all.before)),
-            };
-            let exactly = format!("{before}{exact} {unit}");
-            if exactly != shown {
-                text.extend_from_slice(format!("; exactly {exactly}").as_bytes());
-            }
+fn write(
+    gathered: FunctionsAndTree,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<Finished> {
+    let FunctionsAndTree { functions, pruned } = gathered;
+    let all = settings.shown_both(summary.total)?;
+    let amounts = Amounts::new(&summary.facts);
+    let budget = settings.tree.budget.unwrap_or(BUDGET).saturating_mul(BYTES_PER_TOKEN);
+    let mut rows = functions.rows(settings.table.sort, settings, summary)?;
+    let others = take_others(&mut rows);
+    let mut text = Vec::new();
+    about::write_text(settings, summary, &mut text)?;
+    let shown = amounts.total(summary.columns, all);
+    text.extend_from_slice(shown.as_bytes());
+    if let Some(unit) = settings.unit(summary).filter(|unit| is_scaled(unit)) {
+        let (exact, unit) = (grouped(all.value), printable(unit.as_bytes()));
+        let before = match summary.columns {
+            Columns::One => String::new(),
+            Columns::Two => format!("{} → ", grouped(all.before)),
+        };
+        let exactly = format!("{before}{exact} {unit}");
+        if exactly != shown {
+            text.extend_from_slice(format!("; exactly {exactly}").as_bytes());
         }
-        text.push(b'\n');
-        if summary.columns == Columns::Two {
-            text.extend_from_slice(verdict(&summary.facts, all).as_bytes());
-        }
-        let closer = commands(rows.first().map(|row| row.name));
-        let others = others.map_or_else(String::new, |row| remark(&row, all, summary.columns) + "\n");
-        let room = budget.saturating_sub(text.len() + others.len() + closer.len());
-        let table = hottest(&rows, (all, &amounts), settings, room / 3)?;
-        let room = room.saturating_sub(table.len());
-        let depth = pruned.depth();
-        let graph = pruned.finish(settings, summary)?;
-        let tree = if graph.is_empty() { String::new() } else { tree(&graph, depth, (all, &amounts), room)? };
-        target.write_all(&text)?;
-        for part in [table, others, tree, closer] {
-            target.write_all(part.as_bytes())?;
-        }
-        Ok(Finished::default())
     }
+    text.push(b'\n');
+    if summary.columns == Columns::Two {
+        text.extend_from_slice(verdict(&summary.facts, all).as_bytes());
+    }
+    let closer = commands(rows.first().map(|row| row.name));
+    let others = others.map_or_else(String::new, |row| remark(&row, all, summary.columns) + "\n");
+    let room = budget.saturating_sub(text.len() + others.len() + closer.len());
+    let table = hottest(&rows, (all, &amounts), settings, room / 3)?;
+    let room = room.saturating_sub(table.len());
+    let depth = pruned.depth();
+    let graph = pruned.finish(settings, summary)?;
+    let tree = if graph.is_empty() { String::new() } else { tree(&graph, depth, (all, &amounts), room)? };
+    target.write_all(&text)?;
+    for part in [table, others, tree, closer] {
+        target.write_all(part.as_bytes())?;
+    }
+    Ok(Finished::default())
 }
 
 /// The verdict of the comparison; without one, the change of the whole.

@@ -12,11 +12,12 @@ use super::calls::{Call, Calls, Function};
 use super::columns::{points, share};
 use super::format::takes;
 use super::functions::{change, size};
+use super::gathered::Gathered;
 use super::label::{fit, percent};
-use super::writer::{Finished, Target, Writer};
+use super::writer::{Finished, Target};
 use super::{Cut, Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, WalkSummary, Weights};
 use crate::printable::printable;
 use crate::tally::Cell;
 use crate::weight::Weight;
@@ -28,7 +29,7 @@ pub const FORMAT: Format = Format {
     about: "a call graph for graphviz",
     takes: &[takes::TITLE, takes::TREE, &["limit"], takes::UNIT, &["diff-colors", "negate"]],
     streams: false,
-    open: |settings, target| Ok(Box::new(Dot { calls: Calls::default(), settings, target })),
+    open: |settings, target| Ok(Box::new(Gathered::new(Calls::default(), settings, target, write))),
 };
 
 /// The least share of a node by default, in percent, and the most nodes.
@@ -38,52 +39,26 @@ const MOST_NODES: usize = 80;
 const EDGE_PART: f64 = 0.2;
 const LONGEST_NAME: usize = 80;
 
-struct Dot<'a> {
+fn write(
     calls: Calls,
-    settings: &'a Settings,
-    target: &'a mut dyn Target,
-}
-
-impl Visitor for Dot<'_> {
-    fn follows_stacks(&self) -> bool {
-        true
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<Finished> {
+    let graph = Graph::new(&calls, settings, summary)?;
+    let title = settings.picture.title.clone().or_else(|| summary.facts.title());
+    let title = title.map_or_else(|| "Call graph".to_owned(), |title| printable(title.as_bytes()));
+    writeln!(target, "digraph {} {{", quoted(&title))?;
+    writeln!(target, "graph [label={}, labelloc=t, fontname=Helvetica]", quoted(&graph.caption(&title)?))?;
+    writeln!(target, "node [shape=box, style=filled, fontname=Helvetica]\nedge [fontname=Helvetica]")?;
+    for &(function, name, weight) in &graph.nodes {
+        writeln!(target, "n{function} [{}]", graph.node(name, weight)?)?;
     }
-
-    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
-        self.calls.enter(name, depth)
+    for &(caller, call) in &graph.edges {
+        writeln!(target, "n{caller} -> n{} [{}]", call.callee, graph.edge(call.total)?)?;
     }
-
-    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.calls.exit(frame, so_far)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.calls.restart()
-    }
-}
-
-impl Writer for Dot<'_> {
-    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Dot { calls, settings, target } = *self;
-        let graph = Graph::new(&calls, settings, summary)?;
-        let title = settings.picture.title.clone().or_else(|| summary.facts.title());
-        let title = title.map_or_else(|| "Call graph".to_owned(), |title| printable(title.as_bytes()));
-        writeln!(target, "digraph {} {{", quoted(&title))?;
-        writeln!(
-            target,
-            "graph [label={}, labelloc=t, fontname=Helvetica]",
-            quoted(&graph.caption(&title)?)
-        )?;
-        writeln!(target, "node [shape=box, style=filled, fontname=Helvetica]\nedge [fontname=Helvetica]")?;
-        for &(function, name, weight) in &graph.nodes {
-            writeln!(target, "n{function} [{}]", graph.node(name, weight)?)?;
-        }
-        for &(caller, call) in &graph.edges {
-            writeln!(target, "n{caller} -> n{} [{}]", call.callee, graph.edge(call.total)?)?;
-        }
-        writeln!(target, "}}")?;
-        Ok(Finished::default())
-    }
+    writeln!(target, "}}")?;
+    Ok(Finished::default())
 }
 
 /// The nodes and edges that are drawn, in weights of the input.

@@ -2,7 +2,6 @@
 
 use super::Settings;
 use super::settings::Sort;
-use super::writer::{Finished, Target, Writer};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Kind, Known, Place, Places, Visitor, WalkSummary, Weights};
 use crate::profile::value_in;
@@ -176,58 +175,5 @@ fn module_at(place: Option<Place<'_>>) -> Option<&[u8]> {
         Kind::Kernel => Some(b"[kernel]"),
         _ if place.module.is_empty() => None,
         _ => Some(place.module),
-    }
-}
-
-/// The writer of formats that are one table of such rows.
-pub struct TableWriter<'a> {
-    functions: Functions,
-    settings: &'a Settings,
-    target: &'a mut dyn Target,
-    write: WriteRows,
-}
-
-/// Writes a table.
-pub type WriteRows = fn(&[Row<'_>], &Settings, &WalkSummary, &mut dyn Target) -> Result<()>;
-
-impl<'a> TableWriter<'a> {
-    /// With the rows that the settings ask for.
-    pub fn new(settings: &'a Settings, target: &'a mut dyn Target, write: WriteRows) -> Self {
-        TableWriter { functions: Functions::of_table(settings), settings, target, write }
-    }
-}
-
-impl Visitor for TableWriter<'_> {
-    fn follows_stacks(&self) -> bool {
-        true
-    }
-
-    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
-        self.functions.begin(known)
-    }
-
-    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
-        self.functions.enter(name, depth)
-    }
-
-    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.functions.stack(stack, weights)
-    }
-
-    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.functions.exit(frame, so_far)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.functions.restart()
-    }
-}
-
-impl Writer for TableWriter<'_> {
-    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let TableWriter { functions, settings, target, write } = *self;
-        let rows = functions.rows(settings.table.sort, settings, summary)?;
-        write(&rows, settings, summary, target)?;
-        Ok(Finished::default())
     }
 }

@@ -4,15 +4,16 @@ use super::about;
 use super::amounts::Amounts;
 use super::columns::{points, share};
 use super::format::takes;
-use super::functions::{Functions, Row, change};
+use super::functions::{Row, change};
+use super::gathered::Gathered;
 use super::label::fit;
 use super::layout::Graph;
 use super::others::{remark, take_others};
-use super::tree::{Pruned, heaviest_first, indented};
-use super::writer::{Finished, Target, Writer};
+use super::tree::{FunctionsAndTree, heaviest_first, indented};
+use super::writer::{Finished, Target};
 use super::{Cut, Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, WalkSummary, Weights};
 use crate::printable::{markdown_code, markdown_text as text};
 
 /// The format.
@@ -23,9 +24,8 @@ pub const FORMAT: Format = Format {
     takes: &[takes::HEAD, takes::TABLE, takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| {
-        let functions = Functions::of_table(settings);
-        let pruned = Pruned::new(settings, MIN_PERCENT);
-        Ok(Box::new(Markdown { functions, pruned, settings, target }))
+        let gathered = FunctionsAndTree::new(settings, MIN_PERCENT);
+        Ok(Box::new(Gathered::new(gathered, settings, target, write)))
     },
 };
 
@@ -37,72 +37,39 @@ const MIN_PERCENT: f64 = 5.0;
 const MOST_FRAMES: usize = 200;
 const LONGEST_NAME: usize = 200;
 
-struct Markdown<'a> {
-    functions: Functions,
-    pruned: Pruned,
-    settings: &'a Settings,
-    target: &'a mut dyn Target,
-}
-
-impl Visitor for Markdown<'_> {
-    fn follows_stacks(&self) -> bool {
-        true
-    }
-
-    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
-        self.functions.begin(known)?;
-        self.pruned.begin(known)
-    }
-
-    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
-        self.functions.enter(name, depth)
-    }
-
-    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.functions.stack(stack, weights)
-    }
-
-    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.functions.exit(frame, so_far)?;
-        self.pruned.exit(frame, so_far)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.functions.restart()?;
-        self.pruned.restart()
-    }
-}
-
-impl Writer for Markdown<'_> {
-    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Markdown { functions, pruned, settings, target } = *self;
-        let all = settings.shown_both(summary.total)?;
-        let amounts = Amounts::new(&summary.facts);
-        about::write_markdown(settings, summary, target)?;
-        match summary.columns {
-            Columns::One => writeln!(target, "**{}**\n", text(&amounts.with_samples(all.value)))?,
-            Columns::Two => {
-                let [before, after] = [all.before, all.value].map(|weight| text(&amounts.plain(weight)));
-                writeln!(target, "**{before}** → **{after}**\n")?;
-            }
+fn write(
+    gathered: FunctionsAndTree,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<Finished> {
+    let FunctionsAndTree { functions, pruned } = gathered;
+    let all = settings.shown_both(summary.total)?;
+    let amounts = Amounts::new(&summary.facts);
+    about::write_markdown(settings, summary, target)?;
+    match summary.columns {
+        Columns::One => writeln!(target, "**{}**\n", text(&amounts.with_samples(all.value)))?,
+        Columns::Two => {
+            let [before, after] = [all.before, all.value].map(|weight| text(&amounts.plain(weight)));
+            writeln!(target, "**{before}** → **{after}**\n")?;
         }
-        let mut rows = functions.rows(settings.table.sort, settings, summary)?;
-        let others = take_others(&mut rows);
-        let limit = settings.table.limit.unwrap_or(LIMIT).min(rows.len());
-        table(&rows[..limit], (all, &amounts), settings, summary.columns, target)?;
-        if limit < rows.len() {
-            writeln!(target, "\n{} more", rows.len() - limit)?;
-        }
-        if let Some(others) = others {
-            writeln!(target, "\n{}", remark(&others, all, summary.columns))?;
-        }
-        let depth = pruned.depth();
-        let graph = pruned.finish(settings, summary)?;
-        if !graph.is_empty() {
-            tree(&graph, depth, all, target)?;
-        }
-        Ok(Finished::default())
     }
+    let mut rows = functions.rows(settings.table.sort, settings, summary)?;
+    let others = take_others(&mut rows);
+    let limit = settings.table.limit.unwrap_or(LIMIT).min(rows.len());
+    table(&rows[..limit], (all, &amounts), settings, summary.columns, target)?;
+    if limit < rows.len() {
+        writeln!(target, "\n{} more", rows.len() - limit)?;
+    }
+    if let Some(others) = others {
+        writeln!(target, "\n{}", remark(&others, all, summary.columns))?;
+    }
+    let depth = pruned.depth();
+    let graph = pruned.finish(settings, summary)?;
+    if !graph.is_empty() {
+        tree(&graph, depth, all, target)?;
+    }
+    Ok(Finished::default())
 }
 
 fn table(

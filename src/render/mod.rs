@@ -34,6 +34,7 @@ mod firefox;
 pub mod format;
 pub mod formats;
 pub mod functions;
+mod gathered;
 mod graph_writer;
 pub mod html;
 mod json;

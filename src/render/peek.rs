@@ -19,10 +19,11 @@ use super::amounts::Amounts;
 use super::calls::{Call, Calls};
 use super::columns::{Table, change_cells, share};
 use super::format::takes;
-use super::writer::{Finished, Target, Writer};
+use super::gathered::Gathered;
+use super::writer::{Finished, Target};
 use super::{Format, Settings, about};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, WalkSummary, Weights};
 use crate::printable::printable;
 use crate::search::{Case, name_regex};
 use crate::tally::Cell;
@@ -40,34 +41,13 @@ pub const FORMAT: Format = Format {
         };
         let matching =
             name_regex(pattern, Case::Smart).map_err(|e| Error::setting(format!("--peek: {e}")))?;
-        Ok(Box::new(Peek { calls: Calls::default(), matching, settings, target }))
+        let write =
+            move |calls: Calls, settings: &Settings, summary: &WalkSummary, target: &mut dyn Target| {
+                write(&calls, &matching, settings, summary, target)
+            };
+        Ok(Box::new(Gathered::new(Calls::default(), settings, target, write)))
     },
 };
-
-struct Peek<'a> {
-    calls: Calls,
-    matching: Regex,
-    settings: &'a Settings,
-    target: &'a mut dyn Target,
-}
-
-impl Visitor for Peek<'_> {
-    fn follows_stacks(&self) -> bool {
-        true
-    }
-
-    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
-        self.calls.enter(name, depth)
-    }
-
-    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.calls.exit(frame, so_far)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.calls.restart()
-    }
-}
 
 /// A function, and the calls around it, the heaviest first.
 struct Around<'c> {
@@ -77,42 +57,45 @@ struct Around<'c> {
     callees: Vec<Call>,
 }
 
-impl Writer for Peek<'_> {
-    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Peek { calls, matching, settings, target } = *self;
-        let mut found: Vec<(u32, Around<'_>)> = calls
-            .functions()
-            .zip(0..)
-            .filter(|((name, _), _)| matching.is_match(name))
-            .map(|((name, weight), number)| {
-                (number, Around { name, weight, callers: Vec::new(), callees: Vec::new() })
-            })
-            .collect();
-        for call in calls.calls() {
-            // They are in the order of their numbers.
-            let at = |function| found.binary_search_by_key(&function, |(number, _)| *number).ok();
-            let (callee, caller) = (at(call.callee), call.caller.and_then(at));
-            if let Some(n) = callee {
-                found[n].1.callers.push(call);
-            }
-            if let Some(n) = caller {
-                found[n].1.callees.push(call);
-            }
+fn write(
+    calls: &Calls,
+    matching: &Regex,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<Finished> {
+    let mut found: Vec<(u32, Around<'_>)> = calls
+        .functions()
+        .zip(0..)
+        .filter(|((name, _), _)| matching.is_match(name))
+        .map(|((name, weight), number)| {
+            (number, Around { name, weight, callers: Vec::new(), callees: Vec::new() })
+        })
+        .collect();
+    for call in calls.calls() {
+        // They are in the order of their numbers.
+        let at = |function| found.binary_search_by_key(&function, |(number, _)| *number).ok();
+        let (callee, caller) = (at(call.callee), call.caller.and_then(at));
+        if let Some(n) = callee {
+            found[n].1.callers.push(call);
         }
-        found.sort_by_key(|(_, around)| (Reverse(around.weight.total.larger()), around.name));
-        let amounts = Amounts::new(&summary.facts);
-        let all = settings.shown_both(summary.total)?;
-        about::write_text(settings, summary, target)?;
-        writeln!(target, "{}", amounts.total(summary.columns, all))?;
-        if found.is_empty() {
-            writeln!(target, "\nno function matches {:?}", matching.as_str())?;
+        if let Some(n) = caller {
+            found[n].1.callees.push(call);
         }
-        for (_, around) in &mut found {
-            writeln!(target)?;
-            write_around(around, &calls, (settings, &amounts), summary, target)?;
-        }
-        Ok(Finished { nothing_selected: found.is_empty(), ..Finished::default() })
     }
+    found.sort_by_key(|(_, around)| (Reverse(around.weight.total.larger()), around.name));
+    let amounts = Amounts::new(&summary.facts);
+    let all = settings.shown_both(summary.total)?;
+    about::write_text(settings, summary, target)?;
+    writeln!(target, "{}", amounts.total(summary.columns, all))?;
+    if found.is_empty() {
+        writeln!(target, "\nno function matches {:?}", matching.as_str())?;
+    }
+    for (_, around) in &mut found {
+        writeln!(target)?;
+        write_around(around, calls, (settings, &amounts), summary, target)?;
+    }
+    Ok(Finished { nothing_selected: found.is_empty(), ..Finished::default() })
 }
 
 fn write_around(

@@ -10,9 +10,10 @@
 use super::amounts::Amounts;
 use super::columns::{Table, change_cells, change_heads, share};
 use super::format::takes;
-use super::functions::{Row, TableWriter};
+use super::functions::{Functions, Row};
+use super::gathered::Gathered;
 use super::others::{remark, take_others};
-use super::writer::Target;
+use super::writer::{Finished, Target};
 use super::{Format, Settings, about};
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary, Weights};
@@ -25,18 +26,21 @@ pub const FORMAT: Format = Format {
     about: "a table of functions by self and total weight",
     takes: &[takes::HEAD, takes::TABLE, takes::UNIT],
     streams: false,
-    open: |settings, target| Ok(Box::new(TableWriter::new(settings, target, write))),
+    open: |settings, target| {
+        Ok(Box::new(Gathered::new(Functions::of_table(settings), settings, target, write)))
+    },
 };
 
 /// The default number of rows.
 const LIMIT: usize = 30;
 
 fn write(
-    rows: &[Row<'_>],
+    functions: Functions,
     settings: &Settings,
     summary: &WalkSummary,
     target: &mut dyn Target,
-) -> Result<()> {
+) -> Result<Finished> {
+    let rows = functions.rows(settings.table.sort, settings, summary)?;
     let all = settings.shown_both(summary.total)?;
     let kind = &printable(settings.table.row_name().as_bytes());
     let amounts = Amounts::new(&summary.facts);
@@ -58,7 +62,7 @@ fn write(
     if let Some(others) = others {
         writeln!(target, "\n{}", remark(&others, all, summary.columns))?;
     }
-    Ok(())
+    Ok(Finished::default())
 }
 
 fn one_column(rows: &[Row<'_>], all: Weights, amounts: &Amounts, kind: &str) -> Result<Table> {

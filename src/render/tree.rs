@@ -14,10 +14,11 @@ use super::amounts::Amounts;
 use super::columns::{change_cells, share, write_long};
 use super::compare::{Comparison, Widths};
 use super::format::takes;
-use super::functions::size;
+use super::functions::{Functions, size};
+use super::gathered::Gathered;
 use super::layout::{FrameBox, Graph, Layout};
 use super::rewrite::StackRewrite;
-use super::writer::{Finished, Target, Writer};
+use super::writer::{Finished, Target};
 use super::{Format, Settings, about};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, StackTable, Visitor, WalkSummary, Weights, walk_table};
@@ -33,7 +34,7 @@ pub const TREE: Format = Format {
     streams: false,
     open: |settings, target| {
         let pruned = Pruned::new(settings, MIN_PERCENT);
-        Ok(Box::new(TopDown { pruned, settings, target }))
+        Ok(Box::new(Gathered::new(pruned, settings, target, write_top_down)))
     },
 };
 
@@ -44,7 +45,9 @@ pub const BOTTOM_UP: Format = Format {
     about: "functions by self weight, and below each its callers",
     takes: &[takes::HEAD, takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
-    open: |settings, target| Ok(Box::new(BottomUp { reversed: Reversed::default(), settings, target })),
+    open: |settings, target| {
+        Ok(Box::new(Gathered::new(Reversed::default(), settings, target, write_bottom_up)))
+    },
 };
 
 /// The default of the least share of a frame, in percent.
@@ -102,42 +105,61 @@ impl Visitor for Pruned {
     }
 }
 
-struct TopDown<'a> {
-    pruned: Pruned,
-    settings: &'a Settings,
-    target: &'a mut dyn Target,
+/// Adds up functions, and keeps the heavy frames of the tree.
+pub(super) struct FunctionsAndTree {
+    pub(super) functions: Functions,
+    pub(super) pruned: Pruned,
 }
 
-impl Visitor for TopDown<'_> {
+impl FunctionsAndTree {
+    /// With the rows that the settings ask for.
+    pub(super) fn new(settings: &Settings, usual_percent: f64) -> Self {
+        FunctionsAndTree {
+            functions: Functions::of_table(settings),
+            pruned: Pruned::new(settings, usual_percent),
+        }
+    }
+}
+
+impl Visitor for FunctionsAndTree {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.functions.begin(known)?;
         self.pruned.begin(known)
     }
 
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.functions.enter(name, depth)
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.functions.stack(stack, weights)
+    }
+
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.functions.exit(frame, so_far)?;
         self.pruned.exit(frame, so_far)
     }
 
-    fn least(&self, all: Weights) -> Weight {
-        self.pruned.least(all)
-    }
-
-    fn passed_over(&mut self, frames: u64) {
-        self.pruned.passed_over(frames);
-    }
-
     fn restart(&mut self) -> Result<()> {
+        self.functions.restart()?;
         self.pruned.restart()
     }
 }
 
-impl Writer for TopDown<'_> {
-    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let TopDown { pruned, settings, target } = *self;
-        let depth = pruned.depth();
-        let graph = pruned.finish(settings, summary)?;
-        write(&graph, depth, Direction::Down, settings, summary, target)?;
-        Ok(Finished::default())
-    }
+fn write_top_down(
+    pruned: Pruned,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<Finished> {
+    let depth = pruned.depth();
+    let graph = pruned.finish(settings, summary)?;
+    write(&graph, depth, Direction::Down, settings, summary, target)?;
+    Ok(Finished::default())
 }
 
 /// All stacks, leaf first.
@@ -147,26 +169,20 @@ struct Reversed {
     stack: Vec<u8>,
 }
 
-struct BottomUp<'a> {
-    reversed: Reversed,
-    settings: &'a Settings,
-    target: &'a mut dyn Target,
-}
-
-impl Visitor for BottomUp<'_> {
+impl Visitor for Reversed {
     fn follows_stacks(&self) -> bool {
         true
     }
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
         if known.columns == Columns::Two {
-            self.reversed.table.make_differential();
+            self.table.make_differential();
         }
         Ok(())
     }
 
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        let Reversed { table, stack: reversed } = &mut self.reversed;
+        let Reversed { table, stack: reversed } = self;
         reversed.clear();
         StackRewrite { reverse: true, bases: Vec::new() }.apply(stack, reversed);
         table.add_stack(reversed, weights)
@@ -177,22 +193,24 @@ impl Visitor for BottomUp<'_> {
     }
 
     fn restart(&mut self) -> Result<()> {
-        self.reversed = Reversed::default();
+        *self = Reversed::default();
         Ok(())
     }
 }
 
-impl Writer for BottomUp<'_> {
-    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let BottomUp { reversed, settings, target } = *self;
-        let mut pruned = Pruned::new(settings, MIN_PERCENT);
-        let known = Known { columns: summary.columns, facts: &summary.facts, places: &summary.places };
-        walk_table(&reversed.table, &known, &mut pruned)?;
-        let depth = pruned.depth();
-        let graph = pruned.finish(settings, summary)?;
-        write(&graph, depth, Direction::Up, settings, summary, target)?;
-        Ok(Finished::default())
-    }
+fn write_bottom_up(
+    reversed: Reversed,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<Finished> {
+    let mut pruned = Pruned::new(settings, MIN_PERCENT);
+    let known = Known { columns: summary.columns, facts: &summary.facts, places: &summary.places };
+    walk_table(&reversed.table, &known, &mut pruned)?;
+    let depth = pruned.depth();
+    let graph = pruned.finish(settings, summary)?;
+    write(&graph, depth, Direction::Up, settings, summary, target)?;
+    Ok(Finished::default())
 }
 
 /// The direction of a tree: callees below their callers, or callers below their callees.

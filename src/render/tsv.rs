@@ -6,9 +6,10 @@
 //! that a spreadsheet would take for a formula begins with an apostrophe.
 
 use super::format::takes;
-use super::functions::{Row, TableWriter};
+use super::functions::{Functions, Row};
+use super::gathered::Gathered;
 use super::label::percent;
-use super::writer::Target;
+use super::writer::{Finished, Target};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary};
@@ -21,15 +22,18 @@ pub const FORMAT: Format = Format {
     about: "the table of functions with tabs between its columns",
     takes: &[takes::TABLE, takes::UNIT],
     streams: false,
-    open: |settings, target| Ok(Box::new(TableWriter::new(settings, target, write))),
+    open: |settings, target| {
+        Ok(Box::new(Gathered::new(Functions::of_table(settings), settings, target, write)))
+    },
 };
 
 fn write(
-    rows: &[Row<'_>],
+    functions: Functions,
     settings: &Settings,
     summary: &WalkSummary,
     target: &mut dyn Target,
-) -> Result<()> {
+) -> Result<Finished> {
+    let rows = functions.rows(settings.table.sort, settings, summary)?;
     let all = settings.shown_both(summary.total)?;
     let unit = cell(settings.unit(summary).unwrap_or_default().as_bytes());
     let heads = match summary.columns {
@@ -53,5 +57,5 @@ fn write(
             )?,
         }
     }
-    Ok(())
+    Ok(Finished::default())
 }
