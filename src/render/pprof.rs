@@ -79,11 +79,7 @@ impl<'a> Pprof<'a> {
         bytes(field, &self.message, &mut self.part);
         self.gzip.write_all(&self.part)?;
         self.message.clear();
-        if self.gzip.get_ref().len() >= FULL {
-            self.target.write_all(self.gzip.get_ref())?;
-            self.gzip.get_mut().clear();
-        }
-        Ok(())
+        flush(&mut self.gzip, self.target)
     }
 
     fn text(&mut self, text: &str) -> u64 {
@@ -106,6 +102,15 @@ impl<'a> Pprof<'a> {
             }
         }
     }
+}
+
+/// Writes what was compressed, once it is much.
+fn flush(gzip: &mut GzEncoder<Vec<u8>>, target: &mut dyn Target) -> Result<()> {
+    if gzip.get_ref().len() >= FULL {
+        target.write_all(gzip.get_ref())?;
+        gzip.get_mut().clear();
+    }
+    Ok(())
 }
 
 fn gzip() -> GzEncoder<Vec<u8>> {
@@ -182,9 +187,7 @@ impl Visitor for Pprof<'_> {
 
 impl Writer for Pprof<'_> {
     fn take(&mut self, profile: &Profile) -> Result<bool> {
-        if self.settings.shows_all() && profile.columns() == Columns::One {
-            self.tables = Tables::of(profile, self.settings.private)?;
-        }
+        self.tables = Tables::of(profile, self.settings)?;
         Ok(self.tables.is_some())
     }
 
@@ -193,18 +196,22 @@ impl Writer for Pprof<'_> {
     }
 
     fn finish(mut self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        if let Some(mut tables) = self.tables.take() {
-            let Pprof { target, mut gzip, .. } = *self;
-            exchange::pprof::write(&mut tables, &mut gzip, &mut |gzip| {
-                if gzip.get_ref().len() >= FULL {
-                    target.write_all(gzip.get_ref())?;
-                    gzip.get_mut().clear();
-                }
-                Ok(())
-            })?;
-            target.write_all(&gzip.finish()?)?;
-            return Ok(Finished::default());
+        match self.tables.take() {
+            Some(mut tables) => {
+                let Pprof { target, gzip, .. } = &mut *self;
+                exchange::pprof::write(&mut tables, gzip, &mut |gzip| flush(gzip, *target))?;
+            }
+            None => self.write_walked(summary)?,
         }
+        let Pprof { target, gzip, .. } = *self;
+        target.write_all(&gzip.finish()?)?;
+        Ok(Finished::default())
+    }
+}
+
+impl Pprof<'_> {
+    /// Writes what follows the samples.
+    fn write_walked(&mut self, summary: &WalkSummary) -> Result<()> {
         let path = std::mem::take(&mut self.path);
         let (facts, _) = as_written(summary.facts.clone(), self.settings.is_scaled())?;
         let comments: Vec<u64> = [FRAMES_COMMENT.to_owned()]
@@ -214,7 +221,30 @@ impl Writer for Pprof<'_> {
             .collect();
         let (kind, unit) = value_type(&facts);
         let period_type = (self.text(kind), self.text(unit));
-        let places = ShownPlaces::new(self.settings, &summary.places);
+        self.write_places(&path, &ShownPlaces::new(self.settings, &summary.places))?;
+        let mut last = Vec::new();
+        comments.iter().for_each(|comment| number_field(field::COMMENT, *comment, &mut last));
+        let start = facts.start.and_then(|start| start.duration_since(SystemTime::UNIX_EPOCH).ok());
+        for (field, duration) in [(field::TIME_NANOS, start), (field::DURATION_NANOS, facts.duration)] {
+            if let Some(nanos) = duration.and_then(nanos) {
+                number_field(field, nanos, &mut last);
+            }
+        }
+        let period = facts.period.and_then(|period| period.in_steps(0).ok());
+        if let Some(period) = period.and_then(|period| i64::try_from(period).ok()) {
+            number_field(1, period_type.0, &mut self.message);
+            number_field(2, period_type.1, &mut self.message);
+            self.write(field::PERIOD_TYPE)?;
+            number_field(field::PERIOD, period as u64, &mut last);
+        }
+        if self.columns == Columns::Two {
+            number_field(field::DEFAULT_SAMPLE_TYPE, self.text("after"), &mut last);
+        }
+        Ok(self.gzip.write_all(&last)?)
+    }
+
+    /// Writes a location and a function for each name, their mappings, and all texts.
+    fn write_places(&mut self, path: &Path, places: &ShownPlaces<'_>) -> Result<()> {
         // The texts are those known so far, the names, and the files and modules of places.
         let first_name = self.texts.len() as u64;
         let first_text = first_name + path.names.len() as u64;
@@ -265,27 +295,6 @@ impl Writer for Pprof<'_> {
             self.message.extend_from_slice(name);
             self.write(field::STRING)?;
         }
-        let mut last = Vec::new();
-        comments.iter().for_each(|comment| number_field(field::COMMENT, *comment, &mut last));
-        let start = facts.start.and_then(|start| start.duration_since(SystemTime::UNIX_EPOCH).ok());
-        for (field, duration) in [(field::TIME_NANOS, start), (field::DURATION_NANOS, facts.duration)] {
-            if let Some(nanos) = duration.and_then(nanos) {
-                number_field(field, nanos, &mut last);
-            }
-        }
-        let period = facts.period.and_then(|period| period.in_steps(0).ok());
-        if let Some(period) = period.and_then(|period| i64::try_from(period).ok()) {
-            number_field(1, period_type.0, &mut self.message);
-            number_field(2, period_type.1, &mut self.message);
-            self.write(field::PERIOD_TYPE)?;
-            number_field(field::PERIOD, period as u64, &mut last);
-        }
-        if self.columns == Columns::Two {
-            number_field(field::DEFAULT_SAMPLE_TYPE, self.text("after"), &mut last);
-        }
-        self.gzip.write_all(&last)?;
-        let Pprof { target, gzip, .. } = *self;
-        target.write_all(&gzip.finish()?)?;
-        Ok(Finished::default())
+        Ok(())
     }
 }

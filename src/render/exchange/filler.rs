@@ -9,19 +9,24 @@ use crate::error::Result;
 use crate::folded::{Columns, FrameId, StackTable, Weights};
 use crate::profile::exchange::{self, Code, CodeKind, Exchange, LabelValue, Text};
 use crate::profile::{Exchanged, Facts, Profile};
+use crate::render::Settings;
 
 impl Tables {
-    /// The tables of a profile; `None` if only its stacks, names and places are known.
+    /// The tables of a profile that is written whole; `None` if only its stacks, names and places are known, or not
+    /// all of it is shown.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn of(profile: &Profile, private: bool) -> Result<Option<Tables>> {
+    pub fn of(profile: &Profile, settings: &Settings) -> Result<Option<Tables>> {
+        if !settings.shows_all() || profile.columns() == Columns::Two {
+            return Ok(None);
+        }
         let Some(exchanged) = profile.exchanged() else { return Ok(None) };
         if !exchanged.has_samples() && !exchanged.exchange.has_codes() {
             return Ok(None);
         }
         let recorded = Recorded { exchange: &exchanged.exchange, table: profile.stacks() };
-        let mut filler = Filler::new(private);
+        let mut filler = Filler::new(settings.private);
         match exchanged.has_samples() {
             true => filler.fill_samples(&recorded, exchanged)?,
             false => filler.fill_stacks(&recorded, profile)?,

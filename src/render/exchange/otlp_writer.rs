@@ -97,9 +97,7 @@ impl<M> Visitor for Otlp<'_, M> {
 
 impl<M: Message> Writer for Otlp<'_, M> {
     fn take(&mut self, profile: &Profile) -> Result<bool> {
-        if self.settings.shows_all() && profile.columns() == Columns::One {
-            self.tables = Tables::of(profile, self.settings.private)?;
-        }
+        self.tables = Tables::of(profile, self.settings)?;
         Ok(self.tables.is_some())
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::encoding::{bytes, known, number_field, packed};
-use super::tables::{Labelled, Tables};
+use super::tables::{Labelled, Tables, TextId};
 use crate::error::Result;
 use crate::front_coded::ListCursor;
 
@@ -35,94 +35,126 @@ pub fn write<W: Write>(
     out: &mut W,
     written: &mut dyn FnMut(&mut W) -> Result<()>,
 ) -> Result<()> {
-    let mut message = Vec::new();
-    let mut part = Vec::new();
-    let mut field = Vec::new();
-    let mut emit = |number: u64, message: &mut Vec<u8>| -> Result<()> {
-        field.clear();
-        bytes(number, message, &mut field);
-        out.write_all(&field)?;
-        message.clear();
-        written(out)
-    };
-    for &(kind, unit) in &tables.types {
-        known(1, kind.into(), &mut message);
-        known(2, unit.into(), &mut message);
-        emit(field::SAMPLE_TYPE, &mut message)?;
-    }
     tables.samples.round()?;
     let tables = &*tables;
-    let mut cursor = ListCursor::default();
-    for (number, sample) in tables.samples.all().enumerate() {
-        let stack = tables.stacks.get(sample.stack, &mut cursor);
-        packed(1, stack.iter().rev().map(|&location| u64::from(location) + 1), &mut part, &mut message);
-        let values = (0..tables.types.len()).map(|column| tables.samples.value(number, column) as u64);
-        packed(2, values, &mut part, &mut message);
-        for label in &tables.labels.all()[sample.labels as usize] {
-            part.clear();
-            known(1, label.key.into(), &mut part);
-            match label.value {
-                Labelled::Text(text) => known(2, text.into(), &mut part),
-                Labelled::Number(value, unit) => {
-                    known(3, value as u64, &mut part);
-                    known(4, unit.into(), &mut part);
-                }
-            }
-            bytes(3, &part, &mut message);
-        }
-        emit(field::SAMPLE, &mut message)?;
+    let mut messages = Messages { out, written, message: Vec::new(), part: Vec::new(), field: Vec::new() };
+    for &kind in &tables.types {
+        messages.value_type(field::SAMPLE_TYPE, kind)?;
     }
-    for (id, mapping) in (1..).zip(&tables.mappings) {
-        number_field(1, id, &mut message);
-        known(2, mapping.start, &mut message);
-        known(3, mapping.limit, &mut message);
-        known(4, mapping.offset, &mut message);
-        known(5, mapping.file.into(), &mut message);
-        known(6, mapping.build_id.into(), &mut message);
-        (0..4).for_each(|bit| known(7 + bit, u64::from(mapping.has >> bit & 1), &mut message));
-        emit(field::MAPPING, &mut message)?;
-    }
-    for (id, location) in (1..).zip(tables.locations.all()) {
-        number_field(1, id, &mut message);
-        known(2, location.mapping.map_or(0, |mapping| u64::from(mapping) + 1), &mut message);
-        known(3, location.address, &mut message);
-        for line in &location.lines {
-            part.clear();
-            known(1, line.function.map_or(0, |function| u64::from(function) + 1), &mut part);
-            known(2, line.line as u64, &mut part);
-            known(3, line.column as u64, &mut part);
-            bytes(4, &part, &mut message);
-        }
-        known(5, location.is_folded.into(), &mut message);
-        emit(field::LOCATION, &mut message)?;
-    }
-    for (id, function) in (1..).zip(tables.functions.all()) {
-        number_field(1, id, &mut message);
-        known(2, function.name.into(), &mut message);
-        known(3, function.system_name.into(), &mut message);
-        known(4, function.file.into(), &mut message);
-        known(5, function.start_line as u64, &mut message);
-        emit(field::FUNCTION, &mut message)?;
-    }
+    messages.samples(tables)?;
+    messages.places(tables)?;
     for text in tables.texts.all() {
-        message.extend_from_slice(text);
-        emit(field::STRING, &mut message)?;
+        messages.message.extend_from_slice(text);
+        messages.emit(field::STRING)?;
     }
     if tables.period_type != (0, 0) {
-        known(1, tables.period_type.0.into(), &mut message);
-        known(2, tables.period_type.1.into(), &mut message);
-        emit(field::PERIOD_TYPE, &mut message)?;
+        messages.value_type(field::PERIOD_TYPE, tables.period_type)?;
     }
-    let mut last = Vec::new();
-    known(field::DROP_FRAMES, tables.drop_frames.into(), &mut last);
-    known(field::KEEP_FRAMES, tables.keep_frames.into(), &mut last);
-    known(field::TIME_NANOS, tables.start as u64, &mut last);
-    known(field::DURATION_NANOS, tables.duration as u64, &mut last);
-    known(field::PERIOD, tables.period as u64, &mut last);
-    let comments = tables.comments.iter().map(|&comment| comment.into());
-    packed(field::COMMENT, comments, &mut part, &mut last);
-    known(field::DEFAULT_SAMPLE_TYPE, tables.default_type.into(), &mut last);
-    known(field::DOC_URL, tables.doc_url.into(), &mut last);
-    out.write_all(&last)?;
-    Ok(())
+    messages.facts(tables)
+}
+
+/// Writes messages one by one.
+struct Messages<'w, W> {
+    out: &'w mut W,
+    written: &'w mut dyn FnMut(&mut W) -> Result<()>,
+    /// The message being made, a part of one, and the field that a message is.
+    message: Vec<u8>,
+    part: Vec<u8>,
+    field: Vec<u8>,
+}
+
+impl<W: Write> Messages<'_, W> {
+    /// Writes the message as a field, and begins the next.
+    fn emit(&mut self, number: u64) -> Result<()> {
+        self.field.clear();
+        bytes(number, &self.message, &mut self.field);
+        self.out.write_all(&self.field)?;
+        self.message.clear();
+        (self.written)(self.out)
+    }
+
+    fn value_type(&mut self, number: u64, (kind, unit): (TextId, TextId)) -> Result<()> {
+        known(1, kind.into(), &mut self.message);
+        known(2, unit.into(), &mut self.message);
+        self.emit(number)
+    }
+
+    fn samples(&mut self, tables: &Tables) -> Result<()> {
+        let mut cursor = ListCursor::default();
+        for (number, sample) in tables.samples.all().enumerate() {
+            let Messages { message, part, .. } = self;
+            let stack = tables.stacks.get(sample.stack, &mut cursor);
+            packed(1, stack.iter().rev().map(|&location| u64::from(location) + 1), part, message);
+            let values = (0..tables.types.len()).map(|column| tables.samples.value(number, column) as u64);
+            packed(2, values, part, message);
+            for label in &tables.labels.all()[sample.labels as usize] {
+                part.clear();
+                known(1, label.key.into(), part);
+                match label.value {
+                    Labelled::Text(text) => known(2, text.into(), part),
+                    Labelled::Number(value, unit) => {
+                        known(3, value as u64, part);
+                        known(4, unit.into(), part);
+                    }
+                }
+                bytes(3, part, message);
+            }
+            self.emit(field::SAMPLE)?;
+        }
+        Ok(())
+    }
+
+    /// Writes mappings, locations and functions, which are numbered from 1.
+    fn places(&mut self, tables: &Tables) -> Result<()> {
+        for (id, mapping) in (1..).zip(&tables.mappings) {
+            let message = &mut self.message;
+            number_field(1, id, message);
+            known(2, mapping.start, message);
+            known(3, mapping.limit, message);
+            known(4, mapping.offset, message);
+            known(5, mapping.file.into(), message);
+            known(6, mapping.build_id.into(), message);
+            (0..4).for_each(|bit| known(7 + bit, u64::from(mapping.has >> bit & 1), message));
+            self.emit(field::MAPPING)?;
+        }
+        for (id, location) in (1..).zip(tables.locations.all()) {
+            let Messages { message, part, .. } = self;
+            number_field(1, id, message);
+            known(2, location.mapping.map_or(0, |mapping| u64::from(mapping) + 1), message);
+            known(3, location.address, message);
+            for line in &location.lines {
+                part.clear();
+                known(1, line.function.map_or(0, |function| u64::from(function) + 1), part);
+                known(2, line.line as u64, part);
+                known(3, line.column as u64, part);
+                bytes(4, part, message);
+            }
+            known(5, location.is_folded.into(), message);
+            self.emit(field::LOCATION)?;
+        }
+        for (id, function) in (1..).zip(tables.functions.all()) {
+            let message = &mut self.message;
+            number_field(1, id, message);
+            known(2, function.name.into(), message);
+            known(3, function.system_name.into(), message);
+            known(4, function.file.into(), message);
+            known(5, function.start_line as u64, message);
+            self.emit(field::FUNCTION)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the fields that are no messages.
+    fn facts(&mut self, tables: &Tables) -> Result<()> {
+        let (out, part) = (&mut self.message, &mut self.part);
+        known(field::DROP_FRAMES, tables.drop_frames.into(), out);
+        known(field::KEEP_FRAMES, tables.keep_frames.into(), out);
+        known(field::TIME_NANOS, tables.start as u64, out);
+        known(field::DURATION_NANOS, tables.duration as u64, out);
+        known(field::PERIOD, tables.period as u64, out);
+        packed(field::COMMENT, tables.comments.iter().map(|&comment| comment.into()), part, out);
+        known(field::DEFAULT_SAMPLE_TYPE, tables.default_type.into(), out);
+        known(field::DOC_URL, tables.doc_url.into(), out);
+        Ok(self.out.write_all(out)?)
+    }
 }
