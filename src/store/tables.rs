@@ -116,7 +116,7 @@ impl Partition {
             rows.end_row()?;
             let mut seen: HashSet<&[u8]> = HashSet::with_capacity(names.len());
             for (depth, name) in names.iter().rev().enumerate() {
-                // A function that is there twice has the weight once.
+                // A function that occurs twice has the weight once.
                 if !seen.insert(name) {
                     continue;
                 }
@@ -204,10 +204,10 @@ impl Files {
         rows.text(5, value_type(facts).0.as_bytes());
         rows.maybe_text(6, facts.unit.as_deref().map(str::as_bytes));
         rows.weight(7, profile.total()?.value)?;
-        rows.number(8, profile.stack_count() as i64);
+        rows.push_number(8, profile.stack_count() as i64);
         rows.text(9, origin.path.as_bytes());
-        rows.number(10, origin.size);
-        rows.number(11, origin.modified);
+        rows.push_number(10, origin.size);
+        rows.push_number(11, origin.modified);
         rows.text(12, origin.content.as_bytes());
         rows.text(13, crate::profile::header::write(facts).as_bytes());
         rows.maybe_text(14, origin.message.map(str::as_bytes));
@@ -223,8 +223,8 @@ impl Files {
         rows.text(0, origin.day.as_bytes());
         rows.maybe_text(1, origin.service.map(str::as_bytes));
         rows.text(2, origin.path.as_bytes());
-        rows.number(3, origin.size);
-        rows.number(4, origin.modified);
+        rows.push_number(3, origin.size);
+        rows.push_number(4, origin.modified);
         rows.text(5, message.as_bytes());
         rows.end_row()
     }

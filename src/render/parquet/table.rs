@@ -220,7 +220,7 @@ impl<'a> Table<'a> {
     }
 
     /// A number that each row has.
-    pub(crate) fn number(&mut self, at: usize, number: i64) {
+    pub(crate) fn push_number(&mut self, at: usize, number: i64) {
         self.numbers(at).values.push(number);
     }
 
