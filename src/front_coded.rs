@@ -74,8 +74,8 @@ pub(crate) fn read_varint(from: &mut impl BufRead) -> io::Result<u64> {
 /// Lists one after the other, with some bytes behind each.
 #[derive(Debug)]
 pub(crate) struct FrontCoded<T> {
-    /// Of each list: the length that it shares with the one before, the length of the rest, the rest, and the
-    /// number of bytes behind it, and those.
+    /// Of each list: the length that it shares with the one before, the length of the rest, the rest, the
+    /// number of bytes behind it, and those bytes.
     coded: Vec<u8>,
     last: Vec<T>,
 }
@@ -196,7 +196,7 @@ fn shared<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// The number of lists of a block. The first is there whole, so that a list is found by reading half a block.
+/// The number of lists of a block. The first is kept whole, so that a list is found by reading half a block.
 const BLOCK: usize = 16;
 
 /// Lists of numbers that are found by their place.

@@ -5,8 +5,8 @@
 
 use std::str::FromStr;
 
-/// The number that a text is, with nothing before or behind it. Of whole numbers that are digits, with a sign
-/// if the type has one, or a plus; what does not fit the type is none.
+/// The number that a text is, with nothing before or behind it. A whole number is digits, with a plus, or
+/// a minus if the type has a sign; `None` if it does not fit the type.
 pub fn parse<T: FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }

@@ -46,7 +46,7 @@ impl PartText<'_> {
 }
 
 /// Makes text of each part on so many threads, and hands it to `take` in the order of the parts. Each thread has what
-/// `begin` makes for it. Whoever has made the text that is next hands it on, and those behind it that wait already.
+/// `begin` makes for it. The thread that has made the next text hands it on, and the texts behind it that are waiting.
 /// A thread whose text is long waits until all before it is taken, so that memory is bounded by bytes.
 ///
 /// # Errors

@@ -154,7 +154,7 @@ struct FoldedLines {
     root: Option<Vec<u8>>,
     ids: Vec<FrameId>,
     total: ValueTotal,
-    /// The header being read, and those that were.
+    /// The header being read, and those read before.
     header: Option<HeaderReader>,
     parts: Vec<Facts>,
 }

@@ -113,7 +113,7 @@ pub fn collapse(
 
 /// Refuses a report without samples, and says why there are none.
 pub(crate) fn expect_samples(report: &Report, sources: &[Source]) -> Result<()> {
-    // A weight may be known of which there is no sample.
+    // A value may have a weight without a single sample.
     let holds = |total: &ValueTotal| total.samples > 0 || !total.weight.is_zero();
     let kept = report.values.values().any(|total| total.kept && holds(total));
     if !kept && report.not_understood.count > 0 {

@@ -1,4 +1,4 @@
-//! One way to record each language and runtime, and to look at what comes of it: the table in `docs/formats.md`.
+//! One way to record each language and runtime, and to look at the result: the table in `docs/formats.md`.
 
 use crate::collapse::{Collapser, registry};
 use crate::error::Result;

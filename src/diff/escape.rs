@@ -1,4 +1,4 @@
-//! The escaping of what comes from outside: the names and the unit of a report, for each kind of output.
+//! The escaping of text from outside: the names and the unit of a report, for each kind of output.
 
 use super::markdown_name::code;
 use crate::printable::{markdown_text, printable};

@@ -12,7 +12,7 @@ use crate::weight::Weight;
 const NAMES: usize = 3;
 /// The share of a function that is taken for the whole.
 const NEARLY_ALL: f64 = 0.95;
-/// The share of the functions of which it is said what would have been seen.
+/// The least share of a function whose smallest visible change is given.
 const HEAVY: f64 = 0.05;
 
 /// The size of the change that a row is named for.

@@ -173,7 +173,7 @@ impl History {
     /// Reads the file; `place` is its name in messages.
     ///
     /// # Errors
-    /// A line that is none, with its number.
+    /// A line that is not understood, with its number.
     pub(crate) fn read(text: &str, place: &str) -> Result<History> {
         let mut entries: Vec<Entry> = Vec::new();
         // Those that are in the file already; a merge may have torn their lines apart.

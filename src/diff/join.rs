@@ -18,7 +18,7 @@ use crate::weight::Weight;
 /// A change to each stack: writes the new one into the empty vector.
 pub(crate) type Rename<'r> = dyn FnMut(Side, &[u8], &mut Vec<u8>) + 'r;
 
-/// A listener to lines: number of the file, side, and what comes of it.
+/// A listener to lines: number of the file, side, and stack.
 pub(crate) type EachLine<'e> = dyn FnMut(usize, Side, Part<'_>) -> Result<()> + 'e;
 
 /// The files of both sides, opened and surveyed.

@@ -81,7 +81,7 @@ pub(super) struct Judge<'j> {
 }
 
 impl<'j> Judge<'j> {
-    /// A judge of runs with these weights, of which the first are before.
+    /// A judge of runs with these weights, those before first.
     pub(super) fn new(
         weights: &'j RunWeights,
         (before, after): (&[Survey], &[Survey]),

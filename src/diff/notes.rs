@@ -75,7 +75,7 @@ fn listed<T: ToString>(values: &[T]) -> String {
 }
 
 /// `x before, y after` if the runs do not all have one value of a fact. A side that does not know it
-/// says nothing.
+/// is not mentioned.
 fn unlike<T: PartialEq + ToString>(
     (before, after): (&[&Facts], &[&Facts]),
     get: impl Fn(&Facts) -> Option<T>,

@@ -20,7 +20,7 @@ pub(crate) fn amount(weight: Weight, unit: Option<&str>) -> String {
     let size = weight.to_f64().abs();
     let decimals = if size > 0.0 { (2.0 - size.log10().floor()).clamp(0.0, 12.0) } else { 0.0 };
     let rounded = weight.times_ratio(Weight::ONE, Weight::ONE, decimals as u8).unwrap_or(weight);
-    // A number of which no unit is known is scaled too: 205 M.
+    // A number without a known unit is scaled too: 205 M.
     units::amount(rounded, unit.or(Some("")))
 }
 

@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(10))]), Some(Weight::new(10)));
         assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(20))]), None);
         assert_eq!(period_of(&[run(3, Some(10)), run(1, None)]), None);
-        // An empty run says nothing.
+        // An empty run is ignored.
         assert_eq!(period_of(&[run(0, None), run(3, Some(10)), run(0, Some(20))]), Some(Weight::new(10)));
         assert_eq!(period_of(&[run(0, Some(10))]), None);
     }

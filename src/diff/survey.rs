@@ -38,7 +38,7 @@ pub(crate) fn facts_of(surveys: &[(Side, Survey)], side: Side) -> Facts {
 }
 
 impl Survey {
-    /// Changes to a unit of which the file's own has this many.
+    /// Changes to a unit; the file's own unit has this many of it.
     pub(super) fn convert(&mut self, factor: Weight, unit: &str) -> Result<()> {
         self.total = self.total.checked_mul(factor)?;
         self.reference = self.reference.checked_mul(factor)?;

@@ -63,7 +63,7 @@ impl Findings {
         self.changed.iter().map(line).take_while(fits).collect()
     }
 
-    /// Reads the value of a header line; one that is not understood says nothing.
+    /// Reads the value of a header line; one that is not understood is ignored.
     pub(super) fn read_line(&mut self, value: &str) {
         let Some((kinds, name)) = value.strip_suffix('"').and_then(|value| value.split_once(": \"")) else {
             return;

@@ -193,7 +193,7 @@ impl HeaderReader {
         self.set(key, unquoted(&String::from_utf8_lossy(value)))
     }
 
-    /// Reads a key and a value without quotes, as [`entries`] has them; another key says nothing.
+    /// Reads a key and a value without quotes, as [`entries`] has them; an unknown key is ignored.
     ///
     /// # Errors
     /// Those of [`HeaderReader::read`].

@@ -88,7 +88,7 @@ mod tests {
             let filtered = builder.finish().unwrap().filter(&[Op::ignore("b").unwrap()]).unwrap();
             assert_eq!(filtered.facts().samples, left);
         }
-        // The weights are not samples of one weight: nothing is said.
+        // The weights are not samples of one weight: no number of samples is given.
         let text = Profile::from_bytes("# samples: 3 samples\n# period: 10 ns\na 20\nb 11\n").unwrap();
         assert_eq!(text.filter(&[Op::top(1)]).unwrap().facts().samples, None);
         assert_eq!(text.filter(&[Op::scale(Weight::new(3))]).unwrap().facts().samples, None);

@@ -1,6 +1,6 @@
 //! The stacks of a profile in memory, in frame order, to be read as lines of folded text any number of times.
 //!
-//! They are kept front coded, as numbers of names: a long name in many stacks is there once.
+//! They are kept front coded, as numbers of names: a long name in many stacks is kept once.
 
 use super::frame_id::FrameId;
 use super::order::common_prefix;

@@ -48,7 +48,7 @@ pub(super) fn read_others(
         collapse.values = ValueSelection::Named(vec![name.to_vec()]);
         let exchange = ExchangeParts::Nothing;
         let options = ReadOptions { collapse, exchange, ..options.clone() };
-        // What one of several files does not have is no value of all of them.
+        // A value that one of several files lacks is left out.
         if let Ok((profile, _)) = read(sources, &options)
             && !profile.is_empty()
         {

@@ -11,7 +11,7 @@ pub const PRODUCER: &str = concat!("fg-record ", env!("CARGO_PKG_VERSION"));
 
 /// The facts of a recording, taken on this machine.
 ///
-/// The environment is no part of them.
+/// The environment is not part of them.
 pub fn facts(request: &Request, start: SystemTime, duration: Duration, cpu_time: Option<Duration>) -> Facts {
     let mut facts = Facts::default();
     if let Ok(name) = limits::system_name() {

@@ -152,7 +152,7 @@ fn tree(graph: &Graph, depth: usize, (all, amounts): (Weights, &Amounts), room: 
             && one.depth + 1 == other.depth
             && (one.after, one.before) == (other.after, other.before)
     };
-    // The middle of a run of frames that call one other each says nothing but its length.
+    // Of a run of frames with one callee each, the middle is only counted.
     let is_folded = |n: usize| n > 0 && n + 1 < frames.len() && same(n - 1, n) && same(n, n + 1);
     // A caller is at least as heavy as what it calls, and comes before it: what is chosen is a tree.
     let mut by_weight: Vec<usize> = (0..frames.len()).collect();

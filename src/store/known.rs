@@ -31,7 +31,7 @@ impl Known {
     /// Takes in the complete runs of a store that are not known yet. Returns true if there were any.
     ///
     /// # Errors
-    /// The system's, and those of a file that is no Parquet.
+    /// The system's, and those of a file that is not Parquet.
     pub(super) fn update(&mut self, root: &Path) -> Result<bool> {
         let mut found_any = false;
         for run in runs(root)? {

@@ -62,7 +62,7 @@ fn zstd(packed: &[u8], size: u64) -> Option<Vec<u8>> {
     read(ruzstd::decoding::StreamingDecoder::new(packed).ok()?, packed, size)
 }
 
-/// All of it, if it is as long as was said. Memory grows with what comes, not with the claim.
+/// All of it, if it is as long as it claims. Memory grows with the bytes read, not with the claim.
 fn read(decoder: impl Read, packed: &[u8], size: u64) -> Option<Vec<u8>> {
     if size > (packed.len() as u64).saturating_mul(RATIO).max(ALWAYS) {
         return None;

@@ -284,7 +284,7 @@ fn write(sums: &Merged, has_header: bool, out: &mut dyn Write) -> crate::Result<
     sums.write(out)
 }
 
-/// A label that is there twice.
+/// A label that is given twice.
 fn twice(labels: &[Label]) -> Option<&str> {
     let keys: Vec<&str> = labels.iter().map(Label::key).collect();
     keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key)).map(|(_, key)| *key)

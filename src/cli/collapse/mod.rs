@@ -281,7 +281,7 @@ impl Collapse {
         Ok(Exit::Yes)
     }
 
-    /// Says what there is to say of a recording of which no value is left out.
+    /// Prints the notes on a recording that no value is left out of.
     fn say_of_recording(&self, report: &Report) -> crate::Result<()> {
         if self.strict {
             report.not_understood.refuse()?;

@@ -25,7 +25,7 @@ pub(super) fn on_losses(plan: &Plan) -> &'static str {
 /// The least processor time that is worth a profile without any sample.
 const WORTH_A_PROFILE: u64 = 5_000_000;
 
-/// Returns true for a recording without samples of which the processor time is known, and more than a program's start.
+/// Returns true for a recording without samples whose processor time is known to be more than a program's start.
 pub(super) fn is_worth_a_profile(outcome: &Outcome) -> bool {
     outcome.coverage.is_some_and(|coverage| coverage.is_time && coverage.total >= WORTH_A_PROFILE)
 }

@@ -53,7 +53,7 @@ impl Programs {
         self.folder.as_ref().map(Unpacked::path)
     }
 
-    /// A recording is read: what comes behind it is too late.
+    /// A recording has been read: a program behind it comes too late.
     pub fn begin_recording(&mut self) {
         self.has_recording = true;
     }

@@ -110,7 +110,7 @@ impl Collapser for FgHtml {
             let told = Told { ids: &ids, root, count, zeros: chosen.is_none() };
             let total = tree.tell(told, times.as_ref(), sink)?;
             report.add_value(value, total)?;
-            // What several values do not have in common is no fact of all.
+            // A fact that differs between values is left out.
             report.facts = if is_one_of_all { tree.facts.without_counts() } else { tree.facts };
             if is_pooled {
                 report.facts.warnings.push(NO_TIMES.to_owned());

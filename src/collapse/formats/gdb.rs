@@ -6,7 +6,7 @@
 //! #3  std::__invoke_impl<void, main(int, char**)::<lambda()> > (__f=...) at /usr/include/c++/12/bits/invoke.h:61
 //! #8  0x00007fdda1cd44a3 in ?? () from /lib/x86_64-linux-gnu/libstdc++.so.6
 //! ```
-//! Between the stacks stands whatever else gdb has to say, and with `bt full` the variables. Each
+//! Between the stacks are the other messages of gdb, and with `bt full` the variables. Each
 //! stack of a thread counts one. The form is that of gdb's `print_frame` (gdb/stack.c); the manual
 //! ("Backtraces") shows it.
 

@@ -103,7 +103,7 @@ fn weight(line: &[u8]) -> Option<Weight> {
 /// ` 0xffffffff8103ce3b : native_safe_halt+0xb/0x10 [kernel]`, ` 0x4005a5`, ` 0x7f01 [libc.so+0x21b35/0x3b6000]`
 fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
     let (address, rest) = split_address(line.trim_ascii())?;
-    // The unwinder marks a frame of which it is not sure.
+    // The unwinder marks a frame that it is not sure of.
     let rest = rest.strip_suffix(b"(inexact)").unwrap_or(rest).trim_ascii_end();
     let native = NativeFrame { address, ..NativeFrame::default() };
     if rest.is_empty() {

@@ -217,7 +217,7 @@ mod tests {
             table.add(&stack, Weights::one(Weight::ONE)).unwrap();
             table.write(&mut std::io::sink())
         };
-        // Names that are there once make a line as long as they are.
+        // Names that occur once make a line as long as they are.
         assert!(written(1, 3 * LONGEST).is_ok());
         assert!(written(4, 1).is_ok());
         let limit = LONGEST + LONGEST / 4;

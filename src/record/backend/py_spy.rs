@@ -1,7 +1,7 @@
 //! `py-spy record`: the Python functions of one CPython program, read from outside.
 //!
 //! It stops the program for each sample, so it takes fewer than others unless asked: 100 a second,
-//! as by itself. What it has to say it writes to standard output, where the program would write as
+//! as by itself. Its messages go to standard output, where the program would write as
 //! well: a shell gives the program another one before it becomes that program.
 
 use super::{Ask, Backend, BackendInfo, Capability, Plan, Refusal, Roots, Words};

@@ -41,7 +41,7 @@ pub struct Wanted {
     pub target: Option<String>,
     /// The path of the manifest, if it is not here or above.
     pub manifest_path: Option<PathBuf>,
-    /// Cargo says nothing but errors.
+    /// Cargo prints only errors.
     pub quiet: bool,
 }
 

@@ -46,7 +46,7 @@ pub(super) enum Feature {
 pub struct About {
     /// The names of the machine and its kernel.
     pub system: SystemName,
-    /// Processors there are, and those online.
+    /// The number of processors, and of those online.
     pub processors: (u32, u32),
     /// Our command line, with the recorded program's behind `--`.
     pub command_line: Vec<Vec<u8>>,

@@ -384,7 +384,7 @@ impl Session {
             readable(waker.map(|event| event.fd().as_raw_fd()))
         }));
         wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
-        // An event whose threads have all ended is always ready, and says nothing any more.
+        // An event whose threads have all ended is always ready, and has no more records.
         for (of, fd) in rings.iter_mut().zip(&fds[others..]) {
             of.waker += usize::from(fd.revents & (libc::POLLHUP | libc::POLLERR) != 0);
         }

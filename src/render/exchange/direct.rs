@@ -48,7 +48,7 @@ struct TableSink {
     /// The names and places of frames, and no stacks.
     names: StackTable,
     exchange: Exchange,
-    /// The inputs of which the tables have the types.
+    /// The inputs whose types are in the tables.
     parts: usize,
     filler: Filler,
     /// The weight of the samples that weigh more than 0.

@@ -269,7 +269,7 @@ fn profile<M: Message>(column: usize, tables: &Tables, attributes: &Attributes) 
     out.message(Field(1, "sampleType"), value_type(tables.types[column]));
     let value_of = |number: usize| {
         let value = tables.samples.value(number, column);
-        // A type that is zero is no sample of it, but for the first, which holds those that are all zero.
+        // A sample is left out of types in which it is zero; one that is zero in all of them is in the first.
         let is_nothing =
             || column == 0 && (0..tables.types.len()).all(|at| tables.samples.value(number, at) == 0);
         (value != 0 || is_nothing()).then_some(value)

@@ -1,5 +1,5 @@
-//! The stacks and samples of [`Tables`](super::Tables), of which there may be millions: each stack is there once,
-//! as what differs from the one before it.
+//! The stacks and samples of [`Tables`](super::Tables), of which there may be millions: each stack is kept once,
+//! front coded.
 
 use std::collections::HashMap;
 
@@ -176,7 +176,7 @@ impl Sums {
     }
 }
 
-/// A list that grows in parts: while a vector of millions grows, it is there twice.
+/// A list that grows in parts: a vector of millions takes twice its memory while it grows.
 struct Long<T> {
     parts: Vec<Vec<T>>,
     len: usize,

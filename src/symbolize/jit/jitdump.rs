@@ -100,7 +100,7 @@ impl JitDump {
                 break;
             }
             let body = Body { bytes: &bytes, start: at + 16, end: at + size, format };
-            // A record that is none is passed over: its size said where the next one is.
+            // An unknown record is passed over: its size says where the next one is.
             match kind {
                 LOAD => {
                     let _ = reading.load(body, time);

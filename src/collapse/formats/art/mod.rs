@@ -238,7 +238,7 @@ impl MethodTrace {
         Ok(size)
     }
 
-    /// Reads a record, of which the `first` bytes are read.
+    /// Reads a record whose `first` bytes were read before.
     fn record(&mut self, reader: &mut Reader, size: u64, first: &[u8]) -> Result<()> {
         let mut bytes = first.to_vec();
         reader.append(size - first.len() as u64, &mut bytes)?;

@@ -13,7 +13,7 @@ use crate::folded::{FrameId, Weights};
 use crate::number;
 use crate::weight::Weight;
 
-/// One map, and what came of it.
+/// One map, and the samples in it.
 #[derive(Default)]
 struct Map {
     name: Vec<u8>,

@@ -206,7 +206,7 @@ impl Profile {
     }
 
     fn collapse(&self, options: &CollapseOptions, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-        // Threads without samples say nothing of what is measured.
+        // Threads without samples do not tell what is measured.
         let threads = self.threads.iter().filter(|(_, thread)| !thread.stacks.is_empty());
         let (processes, threads): (Vec<usize>, Vec<&Thread>) =
             threads.map(|(process, thread)| (*process, thread)).unzip();

@@ -14,7 +14,7 @@ use super::trampoline::Trampolines;
 use crate::symbolize::kernel::{Recorded, RecordedModule};
 use crate::symbolize::{self, Language, Missing, Object, Owners, Search};
 
-/// The number of what is no module: an address that nothing was mapped at.
+/// Stands for no module: an address that nothing was mapped at.
 pub(super) const UNKNOWN: u32 = 0;
 /// Stands for the module of stacks whose callers are on a stack, or in a part of it, that the kernel did not copy.
 pub(super) const ELSEWHERE: u32 = u32::MAX;

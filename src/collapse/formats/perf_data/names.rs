@@ -26,7 +26,7 @@ use crate::threads::Task;
 
 /// The frame at the root of a stack whose rootward part is missing.
 const TRUNCATED: &[u8] = b"[truncated]";
-/// The frame of a thread off the processor of which the kernel had no room for the stack.
+/// The frame of a thread off the processor whose stack the kernel had no room for.
 const LOST: &[u8] = b"[lost]";
 /// Functions that nothing calls, and those of the C library that lack frame pointers above them.
 const STARTS: &[&[u8]] = &[

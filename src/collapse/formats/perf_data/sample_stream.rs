@@ -497,7 +497,7 @@ impl<'o> SampleStream<'o> {
             }
             let weight = Weight::new(weight.into());
             counted.total.weight = counted.total.weight.checked_add(weight)?;
-            // The weight is no multiple of a sample's any more.
+            // The weight is no longer a multiple of a sample's.
             counted.period.add(weight);
             let stack = no_stack(&mut self.processes, 0, 0);
             pending.push(PendingSample {

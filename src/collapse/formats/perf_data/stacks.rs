@@ -352,7 +352,7 @@ impl<'o> StackBuilder<'o> {
         Ok(())
     }
 
-    /// A call chain, of which the user's part may have been recorded by the processor.
+    /// A call chain; the processor may have recorded the user's part.
     fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &PendingSample, batch: &Batch) {
         let mut mode = Mode::User;
         let mut called = false;
@@ -382,7 +382,7 @@ impl<'o> StackBuilder<'o> {
         }
     }
 
-    /// Returns true for an address in memory of which it is known that code cannot run there.
+    /// Returns true for an address in memory that is known not to be executable.
     fn is_data(&mut self, address: u64, work: &PendingSample) -> bool {
         work.space.find(address, &mut self.hint).is_some_and(|mapping| !mapping.executable)
     }

@@ -26,7 +26,7 @@ pub(super) const GROUP: u64 = 8192;
 /// The most frames in a group: 1000 in each stack on average. Groups of more stay as they are.
 const MOST_FRAMES: u64 = 1000 * GROUP;
 
-/// The most threads of which the last stack is carried over.
+/// The most threads whose last stack is carried over.
 const MOST_CARRIED: usize = 4096;
 
 /// A frame of a stack that was unwound.

@@ -150,7 +150,7 @@ impl<'o> PerfParser<'o> {
         }
     }
 
-    /// A line that starts with a tab; `false` if it is no frame of a sample.
+    /// A line that starts with a tab; `false` if it is not a frame of a sample.
     #[inline]
     fn on_frame<'b>(
         &mut self,

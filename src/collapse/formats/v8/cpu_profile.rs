@@ -193,7 +193,7 @@ mod tests {
             r#""startTime":1.5,"endTime":1.50003,"samples":[3,2,9],"timestamps":[1500010,1500013,1500020]"#;
         let text = format!(r#"{{"typeId":"CPU","uid":1,"head":{head},{times}}}"#);
         assert_eq!(collapsed(&text, &CollapseOptions::default()).unwrap(), "(idle) 10\nf 7\nf;g 3\n");
-        // A start in whole seconds says nothing of the time before the first sample.
+        // A start in whole seconds cannot give the time before the first sample.
         let rounded = times.replace(r#""startTime":1.5,"#, r#""startTime":1,"#);
         let text = format!(r#"{{"head":{head},{rounded}}}"#);
         let (out, report) =

@@ -272,7 +272,7 @@ impl Events {
         Ok(())
     }
 
-    /// Work of which the trace does not say what launched it.
+    /// Work whose launch is not in the trace.
     fn work_without_launch(
         &self,
         columns: &Columns,

@@ -278,7 +278,7 @@ fn asynchronous_spans_nest_by_their_number() {
     let said = "1 events end that have not begun; they are left out".to_owned();
     let expected = ("load 14\nload;parse 3\n".to_owned(), vec![said]);
     assert_eq!(collapsed(&events, &CollapseOptions::default()), expected);
-    // Spans of threads come first, and say nothing of the others.
+    // Spans of threads come first, and do not tell the others apart.
     let with = events + &event("X", "a", "3", r#","dur":1"#);
     assert_eq!(collapsed(&with, &CollapseOptions::default()), ("a 1\n".to_owned(), Vec::new()));
     let tasks = CollapseOptions {
