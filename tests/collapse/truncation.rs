@@ -65,6 +65,7 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("procstack", line, "the last stack goes on to the end of the text"),
     ("py-spy", line, "any number of lines is a profile"),
     ("py-spy-dump", line, "the last stack goes on to the end of the text"),
+    ("pystack", line, "the last stack goes on to the end of the text"),
     ("python-sampling", line, "any number of lines is a profile"),
     ("rbspy-raw", line, "each line is a sample"),
     ("rprof", line, "each line is a sample"),

@@ -45,6 +45,7 @@ formats! {
     austin: Austin, mojo::Mojo;
     py_spy: PySpy;
     py_spy_dump: PySpyDump;
+    pystack: Pystack;
     python_sampling: PythonSampling;
     python_sampling_binary: PythonSamplingBinary;
     importtime: ImportTime;
