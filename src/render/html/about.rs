@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::payload::Payload;
 use crate::error::Result;
-use crate::facts::ChangedFunction;
+use crate::facts::{ChangedFunction, Findings};
 use crate::folded::{Columns, WalkSummary};
 use crate::profile::{Facts, header};
 use crate::render::colour::{Colours, PALETTES, Scheme};
@@ -61,11 +61,15 @@ pub(super) fn about(payload: &Payload, summary: &WalkSummary, settings: &Setting
         "period": comparison.period.map(|period| period.to_f64() * settings.factor.to_f64()),
     });
     if let Some(findings) = &facts.findings {
-        let row = |function: &ChangedFunction| json!([function.name, function.own, function.total]);
-        about["verdict"] = json!(findings.parts_of_verdict());
-        about["changed"] = findings.changed.iter().map(row).collect();
+        (about["verdict"], about["changed"]) = verdict(findings);
     }
     Ok(about)
+}
+
+/// The verdict of a comparison, and the functions that changed.
+pub(super) fn verdict(findings: &Findings) -> (Value, Value) {
+    let row = |function: &ChangedFunction| json!([function.name, function.own, function.total]);
+    (json!(findings.parts_of_verdict()), findings.changed.iter().map(row).collect())
 }
 
 /// The warnings of the whole and of both sides; one that is of one side only says which.

@@ -20,6 +20,7 @@ const MATCHER: &[&str] = &[include_str!("page/linear.js"), include_str!("page/ex
 const MODULES: &[&str] = &[
     include_str!("page/sections.js"),
     include_str!("page/dom.js"),
+    include_str!("page/parts.js"),
     include_str!("page/steps.js"),
     include_str!("page/numbers.js"),
     include_str!("page/names.js"),
@@ -83,6 +84,10 @@ const MODULES: &[&str] = &[
     include_str!("page/start.js"),
 ];
 
+/// Modules that only those pages have whose data needs them: the name of each part, and its modules. They may use those of
+/// every page, none of which knows them: they add themselves to `extras`.
+const PARTS: [(&str, &[&str]); 1] = [("several", &[include_str!("page/several.js")])];
+
 const STYLE: &str = include_str!("page/style.css");
 const BODY: &str = include_str!("page/body.html");
 
@@ -92,9 +97,29 @@ pub(super) fn plain(readable: bool) -> [(&'static str, String); 2] {
     [("loader.js", script(LOADER, readable)), ("matcher.js", joined(MATCHER))]
 }
 
-/// Returns the parts that the loader unpacks, by the names of their sections.
-pub(super) fn packed(readable: bool) -> [(&'static str, String); 3] {
-    [("style", style(STYLE)), ("body", BODY.to_owned()), ("script", script(MODULES, readable))]
+/// Returns what the loader unpacks, by the names of the sections: first what every page has, then the parts.
+pub(super) fn packed(readable: bool) -> Vec<(&'static str, String)> {
+    let mut all = joined(MODULES);
+    for (name, modules) in PARTS {
+        all += &mark(name);
+        all += &joined(modules);
+    }
+    // Together, so that names are the same in all.
+    let all = if readable { all } else { minify(&all) };
+    let mut sections = vec![("style", style(STYLE)), ("body", BODY.to_owned())];
+    let (mut section, mut rest) = ("script", &all[..]);
+    for (name, _) in PARTS {
+        let (text, behind) = rest.split_once(mark(name).trim()).expect("texts stay as they are");
+        sections.push((section, text.trim().to_owned()));
+        (section, rest) = (name, behind);
+    }
+    sections.push((section, rest.trim().to_owned()));
+    sections
+}
+
+/// A statement between the parts of a script, which does nothing.
+fn mark(part: &str) -> String {
+    format!("\"part {part}\";\n")
 }
 
 fn script(modules: &[&str], readable: bool) -> String {
@@ -176,7 +201,8 @@ mod tests {
 
     #[test]
     fn modules_are_written_so_that_they_can_be_joined() {
-        for module in MODULES.iter().chain(LOADER) {
+        let parts = PARTS.iter().flat_map(|(_, modules)| modules.iter());
+        for module in MODULES.iter().chain(LOADER).chain(parts) {
             let mut imports = true;
             for line in module.lines() {
                 assert_eq!(line.matches('`').count() % 2, 0, "a text over several lines: {line}");
@@ -193,7 +219,9 @@ mod tests {
 
     #[test]
     fn names_at_the_top_are_of_one_module() {
-        for script in [joined(MODULES), joined(LOADER)] {
+        let every: Vec<&str> =
+            MODULES.iter().chain(PARTS.iter().flat_map(|(_, modules)| *modules)).copied().collect();
+        for script in [joined(&every), joined(LOADER)] {
             let mut names: Vec<&str> = Vec::new();
             let mut depth = 0i32;
             for line in script.lines() {
@@ -216,7 +244,9 @@ mod tests {
     #[test]
     fn the_sections_of_a_page_are_the_modules_compressed() {
         let readable = option_env!("FG_READABLE_PAGE").is_some();
-        for ((name, text), (section, packed)) in packed(readable).into_iter().zip(super::super::CODE) {
+        let sections = super::super::CODE.into_iter().chain(super::super::PARTS);
+        assert_eq!(packed(readable).len(), sections.clone().count());
+        for ((name, text), (section, packed)) in packed(readable).into_iter().zip(sections) {
             let small = super::super::base85::tests::read(packed.as_bytes());
             let mut unpacked = String::new();
             std::io::Read::read_to_string(&mut flate2::read::ZlibDecoder::new(&small[..]), &mut unpacked)

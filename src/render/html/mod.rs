@@ -70,6 +70,8 @@ const CODE: [(&str, &str); 3] = [
     ("body", include_str!(concat!(env!("OUT_DIR"), "/body.z85"))),
     ("script", include_str!(concat!(env!("OUT_DIR"), "/script.z85"))),
 ];
+/// The sections of script that only those pages have whose data needs them.
+const PARTS: [(&str, &str); 1] = [("several", include_str!(concat!(env!("OUT_DIR"), "/several.z85")))];
 /// The script that is in the page as it is: it unpacks the other and runs it.
 const LOADER: &str = include_str!(concat!(env!("OUT_DIR"), "/loader.js"));
 
@@ -224,12 +226,24 @@ impl Writer for Page<'_> {
             about["value"] = name.as_str().into();
             about["values"] = abouts.iter().map(|other| values::differing(other, &about)).collect();
         }
-        write(&payload, &about, &settings.page_title(&summary.facts, summary.columns), target)?;
+        // Values of several clocks are those of several recordings.
+        let mut parts = Vec::new();
+        if values.len() > 2 && !share_clock {
+            parts.push("several");
+            about["pairs"] = values::pairs(&values, settings)?;
+        }
+        write(&payload, &about, &parts, &settings.page_title(&summary.facts, summary.columns), target)?;
         Ok(Finished { notes, ..Finished::default() })
     }
 }
 
-fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target) -> Result<()> {
+fn write(
+    payload: &Payload,
+    about: &Value,
+    parts: &[&str],
+    title: &str,
+    mut out: &mut dyn Target,
+) -> Result<()> {
     let mut rest = TEMPLATE;
     let mut until = |mark: &str, out: &mut dyn Target| -> Result<()> {
         let (before, behind) = rest.split_once(mark).expect("the template has every mark once");
@@ -245,7 +259,8 @@ fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target
     for (name, bytes) in &payload.sections {
         section(name, bytes, &mut out)?;
     }
-    for (name, text) in CODE {
+    let parts = PARTS.into_iter().filter(|(name, _)| parts.contains(name));
+    for (name, text) in CODE.into_iter().chain(parts) {
         begin_section(name, &mut out)?;
         out.write_all(text.as_bytes())?;
         end_section(&mut out)?;

@@ -1,11 +1,13 @@
 //! The parts of a page that each value of a recording has for itself: weights, source lines, a time line.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::about::about;
+use super::about::{about, verdict};
 use super::payload::times::{self, Limit, Times};
 use super::payload::{WeightEncoder, source};
 use super::size::Fitted;
+use crate::diff::Diff;
+use crate::diff::columns::ColumnJudge;
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
@@ -162,6 +164,48 @@ pub(super) fn other<'n>(
     about["time"] = beside.about_time();
     about["value"] = name.as_str().into();
     Ok((about, sections))
+}
+
+/// The most recordings of which each is compared with each: beyond, each is with the first only.
+const MOST_COMPARED: usize = 6;
+
+/// What differs between recordings, those behind the first value, by the judge of all comparisons: the numbers of two
+/// recordings, the verdict on them, and the functions that changed.
+pub(super) fn pairs(values: &[(String, Profile)], settings: &Settings) -> Result<Value> {
+    let recordings = values.get(1..).unwrap_or_default();
+    let mut pairs = Vec::new();
+    if !settings.comparison.alpha.is_finite() {
+        return Ok(pairs.into());
+    }
+    for (before, (_, one)) in recordings.iter().enumerate() {
+        if before > 0 && recordings.len() > MOST_COMPARED {
+            break;
+        }
+        for (after, (_, other)) in recordings.iter().enumerate().filter(|(after, _)| *after != before) {
+            if one.columns() == Columns::Two || other.columns() == Columns::Two {
+                continue;
+            }
+            let both = Diff::new(one, other).profile()?;
+            let mut judge = ColumnJudge::new(settings.comparison.report_options());
+            let (table, mut text) = (both.stacks(), Vec::new());
+            for (stack, weights) in table.stacks() {
+                text.clear();
+                for (depth, &frame) in stack.iter().enumerate() {
+                    text.extend_from_slice(if depth > 0 { b";" } else { b"" });
+                    text.extend_from_slice(table.name(frame));
+                }
+                judge.add(&text, weights)?;
+            }
+            let stated = both.facts().findings.as_deref().cloned();
+            if let Some(findings) =
+                stated.map_or_else(|| judge.finish(both.facts()), |known| Ok(Some(known)))?
+            {
+                let (verdict, changed) = verdict(&findings);
+                pairs.push(json!([before, after, verdict, changed]));
+            }
+        }
+    }
+    Ok(pairs.into())
 }
 
 /// The facts of a value that are not those of the first one.

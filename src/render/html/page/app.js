@@ -13,6 +13,7 @@ import { List } from "./list.js";
 import { Navigation } from "./navigation.js";
 import { Outline } from "./outline.js";
 import { Panels } from "./panels.js";
+import { extras } from "./parts.js";
 import { listenToPrinting } from "./print.js";
 import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
@@ -50,6 +51,7 @@ export class App {
     this.timeline = new Timeline(this);
     this.selection = new Selection(this);
     this.navigation = new Navigation(this);
+    this.parts = extras.map((make) => make(this));
     addEventListener("popstate", () => this.#fromAddress());
     addEventListener("hashchange", () => this.#fromAddress());
     listenToKeys(this);
@@ -164,5 +166,6 @@ export class App {
     this.lanes.show();
     this.#showNothing();
     this.navigation.showPath();
+    for (const showPart of this.parts) showPart();
   }
 }

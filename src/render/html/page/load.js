@@ -36,17 +36,18 @@ if (typeof DecompressionStream === "undefined") {
   say("This page needs a newer browser, of 2023 or later. fg-collapse reads its profile.");
 } else {
   try {
-    const [style, body, code] = await Promise.all(["style", "body", "script"].map(async (name) => {
+    // The last ones are parts that only some pages have: see parts.js.
+    const [style, body, ...code] = await Promise.all(["style", "body", "script", "several"].map(async (name, n) => {
       const bytes = await section(name, fromBase85);
-      if (!bytes) throw lacking(name);
-      return new TextDecoder().decode(bytes);
+      if (!bytes && n < 3) throw lacking(name);
+      return bytes ? new TextDecoder().decode(bytes) : "";
     }));
     /** @type {HTMLElement} */ (document.getElementById("style")).textContent = style;
     // Our own markup: nothing of a profile is in it.
     document.querySelector("main")?.replaceWith(...new DOMParser().parseFromString(body, "text/html").body.childNodes);
     const script = document.createElement("script");
     script.type = "module";
-    script.textContent = code;
+    script.textContent = code.join("\n");
     document.body.append(script);
   } catch (error) {
     say(`This page cannot be shown: ${error instanceof Error ? error.message : error}`);

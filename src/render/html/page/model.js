@@ -35,6 +35,9 @@ export class Model {
   constructor(profile, state) {
     this.names = profile.names;
     this.views = profile.views;
+    /** Finds the difference of two recordings by the name of its value: see several.js.
+     * @type {((value: string) => Profile["views"][0] | undefined) | null} */
+    this.pair = null;
     /** @type {View} */
     this.view = profile;
     this.about = profile.about;
@@ -104,7 +107,7 @@ export class Model {
    * @returns {Steps<void>} */
   *updating(state) {
     const { names } = this;
-    const view = yield* (this.views.find(({ name }) => name === state.value) ?? this.views[0]).open();
+    const view = yield* (this.views.find(({ name }) => name === state.value) ?? this.pair?.(state.value) ?? this.views[0]).open();
     const from = view.tree === this.whole ? this : this.#opened(view);
     const { memo, times, given, whole } = from;
     if (state.colour in GROUPINGS) yield* memo.getting("colours", [state.colour, whole], () => coloursOfGroups(names, view.areas, state.colour));

@@ -36,6 +36,7 @@
  * @property {number | null} alpha the share of noise among significant changes; null takes all changes as significant
  * @property {string[]} [verdict] what changed, in a line; every second part is the name of a function
  * @property {[string, string?, string?][]} [changed] the functions that changed significantly: name, p of self weight, of total weight
+ * @property {[number, number, string[], [string, string?, string?][]][]} [pairs] of several recordings: the numbers of two, the verdict on them, and the functions that changed
  * @property {AboutTime | null} [time] the time line, where there is one
  * @property {string} [value] the name of the value, where there are several
  * @property {Partial<About>[]} [values] the facts of the other values that are not those of the first

@@ -186,7 +186,8 @@ function changesOfView(app) {
   const [more, less] = wordsOfChange(model);
   const [before, after] = [tree.totalBefore?.[0] ?? 0, tree.total[0]];
   const all = before > 0 ? changeText(before, after) : "all new";
-  const verdict = changed.length ? `${grew.length} significantly ${more}, ${shrank.length} ${less}` : "no function changed significantly";
+  const sure = about.alpha === null ? "" : "significantly ";
+  const verdict = changed.length ? `${grew.length} ${sure}${more}, ${shrank.length} ${less}` : `no function changed ${sure}`;
   const note = (/** @type {Row} */ row) => (model.state.shares ? `${signed(100 * moved(row), 2)} pp` : (moved(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(moved(row))));
   return [make("b", {}, `${all} in all, self: ${verdict}`), ...[...grew.slice(0, EACH), ...shrank.slice(0, EACH)].map((row) => link(app, row.id, note(row)))];
 }
