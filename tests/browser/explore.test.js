@@ -94,9 +94,10 @@ test("steps of refining give what fg-filter gives", async () => {
     [["Focus", "b"]], [["Ignore", "^(a|lex)"]], [["Hide", "a+"]], [["Hide", "."]], [["Show from", "b|eval"]],
     [["Collapse recursion"]], [["Shorten templates"]], [["Strip lines"]], [["Strip lines"], ["Shorten templates"]],
     [["Hide", "^b"], ["Collapse recursion"], ["Ignore", "gc"]], [["Show from", "[ab]"], ["Focus", "b"], ["Hide", "^a$"]],
+    [["Rename", "s/^([a-c])/<$1>/"]], [["Rename", "s|(?<one>[ab])|${one};$$|g"]], [["Rename", "s/A|B/\\//gi"], ["Focus", "/"]], [["Rename", "s/^[^a].*$/x/"], ["Hide", "x"]],
   ];
   const always = { "Collapse recursion": ["--recursion", "direct"], "Shorten templates": ["--strip", "templates"], "Strip lines": ["--strip", "line"] };
-  const options = { Focus: "--focus", Ignore: "--ignore", Hide: "--hide", "Show from": "--show-from" };
+  const options = { Focus: "--focus", Ignore: "--ignore", Hide: "--hide", "Show from": "--show-from", Rename: "--rename" };
   for (const [n, profile] of profiles.entries()) {
     const page = await view(profile);
     for (const chips of some(steps, 3, n)) {
@@ -138,6 +139,27 @@ test("chips are taken back one by one", async () => {
   await travel(page, "back");
   await settled(page);
   assert.equal((await box(page, "all")).weight, 800);
+});
+
+test("each step has its command, the last one is undone, and functions are merged by one name", async () => {
+  const page = await view("m;f-1 5\nm;f-2 3\nm;g 2\n");
+  await clickOn(page, "m;f-1", { button: "right" });
+  await page.click("#menu >> text=Rename or merge");
+  assert.equal(await page.inputValue("#refine input"), "s/^f\\-1$/f-1/");
+  await page.fill("#refine input", "s/^f-[0-9]$/f/");
+  await page.click("#refine >> text=Rename");
+  await settled(page);
+  assert.equal((await savedStacks(page)).toString(), "m;f 8\nm;g 2\n");
+  await refine(page, "Hide", "g");
+  assert.deepEqual(await page.$$eval("#chips .chip span", (all) => all.map((one) => one.title.split("\n")[1])),
+    ["fg-filter --rename 's/^f-[0-9]$/f/' out.folded", "fg-filter --hide g out.folded"]);
+  await page.click("#chips >> text=Undo");
+  await settled(page);
+  assert.equal((await savedStacks(page)).toString(), "m;f 8\nm;g 2\n");
+  await page.click("#refine-open");
+  await page.fill("#refine input", "f");
+  await page.click("#refine >> text=Rename");
+  assert.match(await page.textContent("#refine [role=alert]"), /write s\/R\/TEXT\//);
 });
 
 test("the menu of a frame refines by its very name", async () => {

@@ -23,7 +23,7 @@ export class Chips {
       const operation = operationOf({ op, value });
       const label = operation?.value ? operation.label : `${operation?.label ?? op}: ${app.model.names.harmless(plainly(value))}`;
       const remove = () => app.change({ chips: state.chips.filter((_, k) => k !== n), zoom: [] });
-      return make("span", { class: "chip" }, make("span", { title: label }, label), make("button", { "aria-label": `Remove ${label}`, click: remove }, "×"));
+      return make("span", { class: "chip" }, make("span", { title: `${label}\n${command([{ op, value }], [], "")}` }, label), make("button", { "aria-label": `Remove ${label}`, click: remove }, "×"));
     });
     const { merged, pools } = app.model;
     if (merged.length) {
@@ -39,6 +39,7 @@ export class Chips {
     const isAll = tree.total[0] === whole.total[0] && !state.ranges.length;
     const all = isAll ? "" : make("span", { class: "shown" }, `Shown: ${numbers.amount(tree.total[0])} of ${numbers.amount(whole.total[0])} (${percent(tree.total[0], whole.total[0])}); shares are of what is shown`);
     const copyIt = make("button", { title: "Copy the command", click: () => copy(text).then(() => app.selection.say("command copied")) }, "Copy");
-    bar.replaceChildren(...chips, all, make("code", { title: text }, text.slice(0, 2000)), copyIt);
+    const undo = state.chips.length ? make("button", { title: "Take the last step back", click: () => app.change({ chips: state.chips.slice(0, -1), zoom: [] }) }, "Undo") : "";
+    bar.replaceChildren(...chips, undo, all, make("code", { title: text }, text.slice(0, 2000)), copyIt);
   }
 }

@@ -43,6 +43,7 @@ export function openFrameMenu(app, id, actions, left, top) {
       item("Focus: only stacks with it", () => navigation.refine("focus", exact)),
       item("Ignore: no stacks with it", () => navigation.refine("ignore", exact)),
       item("Hide it, keep its weight", () => navigation.refine("hide", exact)),
+      item("Rename or merge …", () => navigation.rename(exact, names.texts[id])),
       item("Show from here", () => navigation.refine("show-from", exact)),
       item("Copy name", () => selection.copyName(id)),
     );

@@ -117,6 +117,16 @@ export class Navigation {
     this.app.change({ chips: [...this.app.model.state.chips, { op, value }], zoom: [] });
   }
 
+  /** Lets the reader change a name, or the expression that finds it: what gets the same name is merged.
+   * @param {string} exact
+   * @param {string} name */
+  rename(exact, name) {
+    byId("refine").showPopover();
+    const input = byId("refine").querySelector("input");
+    const mark = ["/", "|", ",", "!", "~"].find((one) => !(exact + name).includes(one)) ?? "\u0001";
+    if (input) input.value = ["s", exact, name.replaceAll("$", "$$$$"), ""].join(mark);
+  }
+
   /** @param {1 | -1} direction */
   toMatch(direction) {
     const { model, selection } = this.app;

@@ -19,7 +19,7 @@ import { belowMarked, kept } from "./tree.js";
  * @property {string} about
  * @property {string} [value] the only value it takes; others take an expression
  * @property {0 | 1} [keeps] the stacks that it keeps: those with a matching frame, or the others
- * @property {(tree: Tree, names: Names, marks: Uint8Array) => Steps<Tree>} apply
+ * @property {(tree: Tree, names: Names, marks: Uint8Array, value: string) => Steps<Tree>} apply
  */
 
 /** @type {Operation[]} */
@@ -27,6 +27,7 @@ export const OPERATIONS = [
   { op: "focus", label: "Focus", about: "keep stacks with a matching frame", keeps: 1, apply: focus(1) },
   { op: "ignore", label: "Ignore", about: "drop stacks with a matching frame", keeps: 0, apply: focus(0) },
   { op: "hide", label: "Hide", about: "delete matching frames, keep their weight", apply: hide },
+  { op: "rename", label: "Rename", about: "s/R/TEXT/: what matches R becomes TEXT; frames of one name are one", apply: (tree, names, _, value) => renaming(substitution(value))(tree, names, _, value) },
   { op: "show-from", label: "Show from", about: "begin stacks at the first matching frame", keeps: 1, apply: showFrom },
   { op: "recursion", value: "direct", label: "Collapse recursion", about: "merge calls of a function by itself", apply: recursion },
   { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", apply: renaming(withoutTemplates) },
@@ -84,6 +85,27 @@ function renaming(rename) {
   };
 }
 
+/** The renaming that fg-filter reads from `s/R/TEXT/`, with the flags g and i.
+ * @param {string} value
+ * @returns {(name: string) => string} */
+export function substitution(value) {
+  const mark = String.fromCodePoint(value.codePointAt(1) ?? 0);
+  const parts = value.startsWith("s") && !/[\p{L}\p{N}\\\0]/u.test(mark) ? value.slice(1 + mark.length).match(/(?:\\.|[^\\])/gsu) ?? [] : [];
+  const [from, to, flags, ...more] = parts.reduce((all, part) => {
+    if (part === mark) all.push("");
+    else all[all.length - 1] += part === "\\" + mark ? mark : part;
+    return all;
+  }, /** @type {string[]} */ ([""]));
+  if (flags === undefined || more.length || /[^gi]/.test(flags)) throw new Error("write s/R/TEXT/: what matches R becomes TEXT");
+  const found = expression(from, flags.includes("i") ? "ignored" : "exact");
+  if (!(found instanceof RegExp)) throw new Error("this expression takes too long");
+  const regex = new RegExp(found.source, found.flags + (flags.includes("g") ? "g" : ""));
+  return (name) => name.replace(regex, (...all) => {
+    const groups = all.at(-1);
+    return to.replace(/\$(?:\$|\{(\w+)\}|(\w+))/g, (text, braced, bare) => (text === "$$" ? "$" : (/^\d+$/.test(braced ?? bare) ? all[braced ?? bare] : groups[braced ?? bare]) ?? ""));
+  }).replaceAll(";", ":").replace(/[\r\n]/g, " ") || "[empty]";
+}
+
 /** Marks the nodes of a tree whose stacks remain after some steps, by the names of the file; null if all do.
  * @param {Tree} tree
  * @param {Names} names
@@ -95,6 +117,10 @@ export function* remaining(tree, names, chips) {
   const now = Uint32Array.from(names.texts.keys());
   for (const chip of chips) {
     const { keeps, op } = operationOf(chip) ?? {};
+    if (op === "rename") {
+      const rename = substitution(chip.value);
+      for (let id = 0; id < now.length; id++) if (now[id] !== names.all) now[id] = names.intern(rename(names.texts[now[id]]), now[id]);
+    }
     if (op === "hide" || keeps !== undefined) {
       const found = yield* matching(names, expression(chip.value));
       if (op === "hide") {
@@ -125,8 +151,8 @@ export function* refined(tree, names, chips) {
   for (const chip of chips) {
     const operation = operationOf(chip);
     if (!operation) continue;
-    const marks = operation.value ? new Uint8Array(0) : yield* matching(names, expression(chip.value));
-    tree = yield* operation.apply(tree, names, marks);
+    const marks = operation.value || chip.op === "rename" ? new Uint8Array(0) : yield* matching(names, expression(chip.value));
+    tree = yield* operation.apply(tree, names, marks, chip.value);
   }
   return tree;
 }

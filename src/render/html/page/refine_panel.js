@@ -4,7 +4,7 @@
 /** @import { Operation } from "./refine.js" */
 
 import { byId, make } from "./dom.js";
-import { OPERATIONS } from "./refine.js";
+import { OPERATIONS, substitution } from "./refine.js";
 import { expression } from "./expression.js";
 
 /** @param {App} app */
@@ -18,7 +18,8 @@ export function refinePanel(app) {
     const text = operation.value ?? value.value;
     try {
       if (!text) throw new Error("enter an expression first");
-      if (!operation.value) expression(text);
+      if (operation.op === "rename") substitution(text);
+      else if (!operation.value) expression(text);
     } catch (error) {
       problem.textContent = error instanceof Error ? error.message : String(error);
       value.focus();
