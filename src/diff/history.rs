@@ -93,7 +93,7 @@ impl Entry {
     }
 
     /// The sum over all functions.
-    fn whole(&self) -> f64 {
+    pub(super) fn whole(&self) -> f64 {
         self.weights.values().map(|weight| weight.to_f64()).sum()
     }
 
@@ -253,6 +253,17 @@ impl History {
         found
     }
 
+    /// The runs of each unit and machine for themselves.
+    pub(super) fn series(&self) -> Vec<(&str, &str, History)> {
+        let all: BTreeSet<(&str, &str)> =
+            self.entries.iter().map(|entry| (&*entry.unit, &*entry.machine)).collect();
+        let runs = |(unit, machine)| {
+            let is_one = |entry: &&Entry| entry.unit == unit && entry.machine == machine;
+            (unit, machine, History { entries: self.entries.iter().filter(is_one).cloned().collect() })
+        };
+        all.into_iter().map(runs).collect()
+    }
+
     /// A line for each change for good, of the runs of each unit and machine for themselves:
     /// `8be01d7  parse  100 → 150 ms  +50%  (p < 0.001 n=14+10)  ci-3`. `alpha` and `least` are those of
     /// [`History::trend`].
@@ -260,12 +271,8 @@ impl History {
     /// # Errors
     /// [`ErrorKind::Overflow`].
     pub(crate) fn trend_lines(&self, alpha: f64, least: f64) -> Result<Vec<String>> {
-        let series: BTreeSet<(&str, &str)> =
-            self.entries.iter().map(|entry| (&*entry.unit, &*entry.machine)).collect();
         let mut lines = Vec::new();
-        for (unit, machine) in series {
-            let is_one = |entry: &&Entry| entry.unit == unit && entry.machine == machine;
-            let history = History { entries: self.entries.iter().filter(is_one).cloned().collect() };
+        for (unit, machine, history) in self.series() {
             let unit = Some(unit).filter(|unit| !unit.is_empty());
             for (name, ChangePoint { at, means, counts, p }) in history.trend(alpha, least) {
                 let (before, after) = (thousandths(means.0)?, thousandths(means.1)?);
@@ -282,7 +289,7 @@ impl History {
 }
 
 /// A mean, to a thousandth: it is no sum, and has no exact decimals.
-fn thousandths(mean: f64) -> Result<Weight> {
+pub(super) fn thousandths(mean: f64) -> Result<Weight> {
     Weight::from_steps((mean * 1000.0).round() as i128, 3)
 }
 

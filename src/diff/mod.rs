@@ -66,6 +66,8 @@ mod sampling;
 pub(crate) mod side;
 pub(crate) mod stream;
 mod survey;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+mod trend_page;
 mod verdict;
 mod whole;
 

@@ -90,6 +90,20 @@ fn lasting_changes_are_named_with_commit_and_function() {
         "{}",
         trend.stdout
     );
+    // A page has a chart of each, and the difference of the two commits behind a link.
+    let page = files.path().join("trend.html");
+    let drawn = run(&["--history", &history, "--trend", "-o", page.to_str().unwrap()], "");
+    assert_eq!((drawn.status, &*drawn.stdout), (0, ""), "{}", drawn.stderr);
+    let page = std::fs::read_to_string(page).unwrap();
+    for title in ["the whole", "parse", "lex", "io"] {
+        assert!(page.contains(&format!("<figcaption><b>{title}</b>")), "{title}: {page}");
+    }
+    assert_eq!(page.matches("<polyline class=\"run\"").count(), 4);
+    assert_eq!(page.matches("<a href=\"#change-0-14\">").count(), 2, "of the whole and of parse");
+    assert!(page.contains("<section id=\"change-0-14\"><h2>c13 → c14</h2>"), "{page}");
+    let row =
+        "<tr><td>parse</td><td class=\"more\">100 → 150 ms  +50%</td><td>p &lt; 0.001 n=14+10</td></tr>";
+    assert!(page.contains(row), "{page}");
     // The limits of a change are those of a report.
     let large = run(&["--history", &history, "--trend", "--min-effect", "30"], "");
     assert_eq!((large.status, &*large.stdout), (0, ""));
@@ -100,6 +114,25 @@ fn lasting_changes_are_named_with_commit_and_function() {
     let file = files.put("next.folded", recording(150_000_000, 40));
     let next = run(&["--history", &history, "--machine", "ci", "--format=json", &file], "");
     assert!(next.stdout.contains("of 10 and 1 runs"), "{}", next.stdout);
+}
+
+#[test]
+fn names_of_a_history_are_text_in_its_page() {
+    let files = Files::new();
+    let hostile = "</style><script>alert(1)</script>";
+    let lines: String = (0..9)
+        .map(|n| {
+            format!("2026-01-0{}T00:00:00Z\t\"{hostile}\t{hostile}\tns\t1\t{}\t{hostile}\n", n + 1, 100 + n)
+        })
+        .collect();
+    files.put("history.tsv", lines);
+    let page = files.path().join("trend.htm");
+    let history = files.path().to_str().unwrap().to_owned();
+    let drawn = run(&["--history", &history, "--trend", "-o", page.to_str().unwrap()], "");
+    assert_eq!(drawn.status, 0, "{}", drawn.stderr);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(!page.contains("<script") && page.matches("</style>").count() == 1, "{page}");
+    assert!(page.contains("No lasting change."), "{page}");
 }
 
 #[test]

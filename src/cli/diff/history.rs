@@ -35,7 +35,7 @@ pub struct HistoryArgs {
     /// (default: the host that the recording names)
     #[arg(long, value_name = "NAME", requires = "history")]
     pub machine: Option<String>,
-    /// List the commits at which the whole or a function changed for good
+    /// List the commits at which the whole or a function changed for good; with -o FILE.html, draw them in a page
     #[arg(long, requires = "history", conflicts_with_all = ["files", "form", "gate", "gate_file", "commit"])]
     pub trend: bool,
 }
@@ -137,8 +137,16 @@ impl Diff {
                 folder.display()
             );
         }
-        let mut output = self.output.open()?.showing_controls();
         let ReportOptions { alpha, min_effect, .. } = self.options();
+        let is_page =
+            |path: &Path| path.extension().is_some_and(|ending| ending == "html" || ending == "htm");
+        if self.output.output.as_deref().is_some_and(is_page) {
+            let mut output = self.output.open()?;
+            output.write_all(all.trend_page(alpha, min_effect / 100.0)?.as_bytes()).map_err(Error::from)?;
+            output.finish()?;
+            return Ok(());
+        }
+        let mut output = self.output.open()?.showing_controls();
         let lines = all.trend_lines(alpha, min_effect / 100.0)?;
         for line in &lines {
             writeln!(output, "{line}").map_err(Error::from)?;
