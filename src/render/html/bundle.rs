@@ -86,7 +86,8 @@ const MODULES: &[&str] = &[
 
 /// Modules that only those pages have whose data needs them: the name of each part, and its modules. They may use those of
 /// every page, none of which knows them: they add themselves to `extras`.
-const PARTS: [(&str, &[&str]); 1] = [("several", &[include_str!("page/several.js")])];
+const PARTS: [(&str, &[&str]); 2] =
+    [("several", &[include_str!("page/several.js")]), ("graph", &[include_str!("page/graph.js")])];
 
 const STYLE: &str = include_str!("page/style.css");
 const BODY: &str = include_str!("page/body.html");

@@ -71,7 +71,12 @@ const CODE: [(&str, &str); 3] = [
     ("script", include_str!(concat!(env!("OUT_DIR"), "/script.z85"))),
 ];
 /// The sections of script that only those pages have whose data needs them.
-const PARTS: [(&str, &str); 1] = [("several", include_str!(concat!(env!("OUT_DIR"), "/several.z85")))];
+const PARTS: [(&str, &str); 2] = [
+    ("several", include_str!(concat!(env!("OUT_DIR"), "/several.z85"))),
+    ("graph", include_str!(concat!(env!("OUT_DIR"), "/graph.z85"))),
+];
+/// A profile of fewer functions has no call graph that is worth a drawing.
+const LEAST_OF_GRAPH: usize = 8;
 /// The script that is in the page as it is: it unpacks the other and runs it.
 const LOADER: &str = include_str!(concat!(env!("OUT_DIR"), "/loader.js"));
 
@@ -214,6 +219,7 @@ impl Writer for Page<'_> {
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, ColourScheme::Named(_));
         let hues = asks_names.then_some(&hue as Hues<'_>);
+        let has_graph = encoder.names().nth(LEAST_OF_GRAPH - 1).is_some();
         let mut payload = encoder.finish(hues, &summary.places, settings.private)?;
         payload.sections.extend(sections);
         let mut about = about::about(&payload, summary, settings)?;
@@ -227,7 +233,7 @@ impl Writer for Page<'_> {
             about["values"] = abouts.iter().map(|other| values::differing(other, &about)).collect();
         }
         // Values of several clocks are those of several recordings.
-        let mut parts = Vec::new();
+        let mut parts = if has_graph { vec!["graph"] } else { Vec::new() };
         if values.len() > 2 && !share_clock {
             parts.push("several");
             about["pairs"] = values::pairs(&values, settings)?;

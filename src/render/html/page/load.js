@@ -37,7 +37,7 @@ if (typeof DecompressionStream === "undefined") {
 } else {
   try {
     // The last ones are parts that only some pages have: see parts.js.
-    const [style, body, ...code] = await Promise.all(["style", "body", "script", "several"].map(async (name, n) => {
+    const [style, body, ...code] = await Promise.all(["style", "body", "script", "several", "graph"].map(async (name, n) => {
       const bytes = await section(name, fromBase85);
       if (!bytes && n < 3) throw lacking(name);
       return bytes ? new TextDecoder().decode(bytes) : "";

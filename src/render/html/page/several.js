@@ -14,7 +14,9 @@ import { Threads } from "./threads.js";
 import { emptyTree, sumUp } from "./tree.js";
 
 /** The pixels of a small picture: its width, its height, and that of a row. */
-const [WIDE, HIGH, LOW] = [196, 60, 5];
+const WIDE = 196;
+const HIGH = 60;
+const LOW = 5;
 
 const STYLE = "#several{display:flex;gap:10px;flex:none;overflow-x:auto;padding:2px 12px 6px}"
   + "#several>div{flex:none;width:212px;position:relative}"
