@@ -20,6 +20,8 @@ export function listenToKeys(app) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.key === "Escape" && target.id === "query") {
+      // Not every browser empties a field of searches by itself.
+      /** @type {HTMLInputElement} */ (target).value = "";
       app.change({ query: "", only: false });
       app.stage.canvas.focus();
     }
