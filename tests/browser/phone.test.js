@@ -56,6 +56,9 @@ test("on a phone the verdict leaves the frames half of the screen, and the hotte
   const compared = await view(longNamesCompared(), phone);
   const [answer, main] = await Promise.all(["#answer", "main"].map((one) => compared.locator(one).boundingBox()));
   assert.ok(answer.height <= 90 && main.height > 422, JSON.stringify([answer, main]));
+  // No part of it is cut: what is too long for a line goes on in the next one.
+  const cut = await compared.$$eval("#answer span", (all) => all.filter((one) => !one.querySelector(".link") && one.scrollWidth > one.clientWidth).map((one) => one.textContent));
+  assert.deepEqual(cut, []);
   const names = ["runtime.asyncPreemptAtSafePoint", "runtime.memclrNoHeapPointersChunked", "regexp.(*Regexp).tryBacktrack"];
   const go = await view(names.map((one, n) => `main.main;regexp.(*Regexp).doExecuteAll;${one} ${30 - n}\n`).join("") + "main.main;idle 40\n", phone);
   const sheet = await go.$eval("#sheet", ({ scrollHeight, clientHeight }) => [scrollHeight, clientHeight]);
