@@ -223,6 +223,11 @@ impl Object {
         found
     }
 
+    /// The address of the data of a name, if a symbol table of the file tells it.
+    pub fn data_named(&self, name: &[u8]) -> Option<u64> {
+        symbols::data_named(&self.main, name)
+    }
+
     /// The functions in the symbol tables, the separate debug file's too: address, and name as demangled.
     pub fn functions(&self) -> Vec<(u64, String)> {
         let mut all = Vec::new();

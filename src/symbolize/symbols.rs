@@ -229,6 +229,24 @@ pub(super) fn has_table(image: &Image) -> bool {
     image.elf.sections.iter().any(|s| s.kind == SHT_SYMTAB && s.size > 0)
 }
 
+/// The address of the data of a name.
+pub(super) fn data_named(image: &Image, wanted: &[u8]) -> Option<u64> {
+    const STT_OBJECT: u8 = 1;
+    let elf = &image.elf;
+    let tables = elf.sections.iter().filter(|section| matches!(section.kind, SHT_DYNSYM | SHT_SYMTAB));
+    tables.filter(|_| elf.format.wide).find_map(|table| {
+        let strings = elf.sections.get(table.link as usize).and_then(|s| elf.contents(&image.data, s))?;
+        elf.contents(&image.data, table)?.chunks_exact(24).find_map(|record| {
+            let mut fields = Fields::new(record, elf.format);
+            let (name, info) = (fields.word()?, fields.take::<1>()?[0]);
+            fields.skip(1)?;
+            let (section, value) = (fields.half()?, fields.double()?);
+            let is_data = info & 0xf == STT_OBJECT && section != SHN_UNDEF;
+            (is_data && string_at(strings, name.into())? == wanted).then_some(value)
+        })
+    })
+}
+
 /// The address of the symbol of a name.
 pub(super) fn address_of(image: &Image, name: &[u8]) -> Option<u64> {
     let mut all = Vec::new();

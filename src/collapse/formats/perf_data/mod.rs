@@ -46,6 +46,7 @@ mod order;
 mod part;
 mod pending;
 mod process;
+pub(crate) mod python;
 mod raw_frame;
 mod reader;
 mod record;
@@ -306,6 +307,7 @@ impl<'o> Folding<'o> {
             summary.truncated.add(stacks.truncated)?;
             summary.stitched.add(stacks.stitched)?;
             summary.not_unwound += stacks.not_unwound;
+            summary.python.add(stacks.python)?;
             for (module, weight) in stacks.lost {
                 let sum = summary.lost.entry(module).or_default();
                 *sum = sum.checked_add(weight)?;
@@ -334,6 +336,7 @@ impl<'o> Folding<'o> {
             search: self.search,
             processes: &samples.processes,
             modules: &samples.modules,
+            pythons: &samples.pythons,
             events: samples.records.description.events.iter().map(|event| event.name.as_slice()).collect(),
             kernel: &self.kernel,
             without_symbols: Mutex::default(),

@@ -12,6 +12,7 @@ use super::located::locate;
 use super::modules::{Kind, Module, Modules};
 use super::off_cpu;
 use super::process::Processes;
+use super::python::{self, Pythons};
 use super::raw_frame::RawFrame;
 use crate::collapse::Sink;
 use crate::collapse::kit::naming::{SymbolFrame, name_thread};
@@ -59,6 +60,8 @@ pub(super) struct Namer<'a> {
     pub modules: &'a Modules,
     /// The recording's description of the kernel.
     pub recorded: &'a Recorded,
+    /// The interpreters of Python.
+    pub pythons: &'a Pythons,
     /// The names of events.
     pub events: Vec<&'a [u8]>,
     /// The kernel, opened when the first of its frames is named.
@@ -385,6 +388,30 @@ impl<'n> Worker<'n> {
         known.1
     }
 
+    /// FrameNames a function of Python: `name (file:line)`, as Python's profilers do.
+    fn name_script(&mut self, function: u32, line: u32, number: u32) {
+        let start = self.frames.len();
+        let frame = match self.namer.pythons.function(function) {
+            Some(function) => {
+                let (name, file) =
+                    (without_control_characters(&function.name), without_control_characters(&function.file));
+                let mut shown = Vec::new();
+                sanitize_frame(&name, &mut shown);
+                shown.extend_from_slice(b" (");
+                sanitize_frame(python::short_path(&file), &mut shown);
+                shown.extend_from_slice(format!(":{line})").as_bytes());
+                let place = Place { file: &file, line, start_line: function.first_line, ..Place::default() };
+                match self.namer.places {
+                    true => self.names.frame_at(&shown, &place),
+                    false => self.names.frame(&shown),
+                }
+            }
+            None => self.names.frame(python::NOT_KNOWN),
+        };
+        self.frames.push(frame);
+        self.named.push((number, NamedFrame { start, len: 1, ..NamedFrame::default() }));
+    }
+
     /// FrameNames what is no code.
     fn name_other(&mut self, raw: RawFrame, number: u32) {
         let mut name = Vec::new();
@@ -402,6 +429,7 @@ impl<'n> Worker<'n> {
                 let event = made.map_or_else(of_event, str::as_bytes);
                 sanitize_frame(event, &mut name);
             }
+            RawFrame::Script { function, line } => return self.name_script(function, line, number),
             RawFrame::Truncated => name.extend_from_slice(TRUNCATED),
             RawFrame::Lost => name.extend_from_slice(LOST),
             RawFrame::NotSampled => name.extend_from_slice(NOT_SAMPLED),

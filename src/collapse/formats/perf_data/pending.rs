@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::attr::{Arch, Attr};
 use super::chunk::Slice;
 use super::process::{AddressSpace, CommId};
+use super::python;
 use super::record::Mode;
 use crate::weight::Weight;
 
@@ -68,6 +69,8 @@ pub(super) struct PendingSample {
     pub in_use: Option<u64>,
     /// The user's part of its call chain, if that came later.
     pub user_chain: Option<Arc<[u64]>>,
+    /// What is known of the interpreter that it ran in.
+    pub python: Option<python::Sampled>,
     /// The number of the processor that it ran on.
     pub processor: Option<u32>,
     /// The byte of the record in its file.

@@ -20,6 +20,9 @@ pub(super) enum RawFrame {
     },
     /// The thread that was running. Process and thread are 0 if they are not shown.
     Thread { comm: CommId, pid: i32, tid: i32 },
+    /// A function of Python by its number, and the line; [`RawFrame::UNKNOWN_SCRIPT`] for an evaluator of which it is not
+    /// known what it evaluates.
+    Script { function: u32, line: u32 },
     /// An event, or a value that is made of one, by its number, as the root of its samples.
     Event(u32),
     /// The rootward part is missing: the dump of the stack was too short.
@@ -37,8 +40,12 @@ const EVENT: u8 = 3;
 const TRUNCATED: u8 = 4;
 const LOST: u8 = 5;
 const NOT_SAMPLED: u8 = 6;
+const SCRIPT: u8 = 7;
 
 impl RawFrame {
+    /// An evaluator of which it is not known what it evaluates.
+    pub const UNKNOWN_SCRIPT: RawFrame = RawFrame::Script { function: u32::MAX, line: 0 };
+
     /// Its number in a table.
     pub fn in_table(self, table: &mut StackTable) -> FrameId {
         let mut bytes = [0; 13];
@@ -51,6 +58,9 @@ impl RawFrame {
                 (THREAD, comm.0.to_le_bytes(), ids.to_le_bytes())
             }
             RawFrame::Event(event) => (EVENT, event.to_le_bytes(), [0; 8]),
+            RawFrame::Script { function, line } => {
+                (SCRIPT, function.to_le_bytes(), u64::from(line).to_le_bytes())
+            }
             RawFrame::Truncated => (TRUNCATED, [0; 4], [0; 8]),
             RawFrame::Lost => (LOST, [0; 4], [0; 8]),
             RawFrame::NotSampled => (NOT_SAMPLED, [0; 4], [0; 8]),
@@ -69,6 +79,7 @@ impl RawFrame {
         match kind {
             THREAD => RawFrame::Thread { comm: CommId(number), pid: (place >> 32) as i32, tid: place as i32 },
             EVENT => RawFrame::Event(number),
+            SCRIPT => RawFrame::Script { function: number, line: place as u32 },
             TRUNCATED => RawFrame::Truncated,
             LOST => RawFrame::Lost,
             NOT_SAMPLED => RawFrame::NotSampled,
@@ -89,6 +100,8 @@ mod tests {
             RawFrame::Code { module: 7, place: u64::MAX, called: true },
             RawFrame::Thread { comm: CommId(3), pid: -1, tid: 77 },
             RawFrame::Event(2),
+            RawFrame::Script { function: 3, line: 55 },
+            RawFrame::UNKNOWN_SCRIPT,
             RawFrame::Truncated,
             RawFrame::Lost,
             RawFrame::NotSampled,
@@ -96,6 +109,6 @@ mod tests {
             let id = raw.in_table(&mut table);
             assert_eq!(RawFrame::of(&table, id), raw);
         }
-        assert_eq!(table.frame_count(), 7);
+        assert_eq!(table.frame_count(), 9);
     }
 }

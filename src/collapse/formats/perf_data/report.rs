@@ -31,6 +31,7 @@ impl Summary {
         Advice { summary: &self, samples, namer }.give(report);
         report.facts = facts(samples);
         report.notes.iter().for_each(|note| report.facts.warn(note));
+        report.facts.comments.extend(self.python.comment());
         if samples.lost > 0 {
             report.facts.warn(format!("{} events were lost: the recorder's buffers were full", samples.lost));
         }

@@ -18,6 +18,7 @@ use super::off_cpu::OffCpu;
 use super::part::Part;
 use super::pending::{Batch, PendingSample, State};
 use super::process::Processes;
+use super::python::{self, Pythons};
 use super::record::{EventCount, Mode, SampleHead, Switched, cookie_of, kind};
 use super::sample::{Counters, SampleBody, no_sample};
 use super::time_order::InTimeOrder;
@@ -59,6 +60,7 @@ pub(super) struct SampleStream<'o> {
     pub samples: u64,
     pub off_cpu: OffCpu,
     pub allocations: Allocations,
+    pub pythons: Pythons,
     pub deferred: DeferredChains,
     not_sampled: NotSampled,
     /// The paths of control groups, by their numbers.
@@ -95,6 +97,7 @@ impl<'o> SampleStream<'o> {
             samples: 0,
             off_cpu: OffCpu::default(),
             allocations: Allocations::default(),
+            pythons: Pythons::default(),
             deferred: DeferredChains::default(),
             not_sampled: NotSampled::default(),
             cgroups: HashMap::new(),
@@ -191,6 +194,11 @@ impl<'o> SampleStream<'o> {
                 self.add_not_sampled(End::OfPart, &mut batch.samples)?;
                 continue;
             }
+            if record.header.kind == kind::PYTHON && self.records.description.is_live {
+                let message = python::Message::parse(&record.body, record.order);
+                message.into_iter().for_each(|message| self.pythons.tell(message));
+                continue;
+            }
             let applied = match record.head {
                 Some(head) => self.sample(record, head, &mut batch.samples),
                 None => self.apply(&record, &mut batch.samples),
@@ -248,6 +256,7 @@ impl<'o> SampleStream<'o> {
                 let comm = || processes.comm_of(ended.tid);
                 self.not_sampled.end(ended.tid, comm, record.time().unwrap_or(0), period);
                 self.processes.exit(&ended);
+                self.pythons.end(ended.pid, ended.tid);
                 self.off_cpu.end(ended.tid, pending)?;
                 self.deferred.release(ended.tid, pending);
             }
@@ -426,6 +435,7 @@ impl<'o> SampleStream<'o> {
             away: 0,
             in_use: None,
             user_chain: None,
+            python: self.pythons.sampled(head.pid, head.tid, head.time),
             state: if is_wall { State::Running } else { State::Unknown },
             processor: head.processor,
             at: record.at,
@@ -536,6 +546,7 @@ fn no_stack(processes: &mut Processes, pid: i32, tid: i32) -> PendingSample {
         state: State::Lost,
         in_use: None,
         user_chain: None,
+        python: None,
         processor: None,
         at: 0,
     }

@@ -12,8 +12,10 @@ use super::cfi::Context;
 use super::modules::{ELSEWHERE, KERNEL, UNKNOWN};
 use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
+use super::python;
 use super::raw_frame::RawFrame;
 use super::record::{Mode, USER_DEFERRED};
+use super::regs::{Cpu, Regs};
 use super::rule::Rule;
 use super::sample::{SampleBody, no_sample};
 use super::single_sample::SingleSample;
@@ -66,6 +68,12 @@ impl TruncatedStacks {
     }
 }
 
+/// The stack pointer of a sample.
+fn stack_pointer(parts: &SampleBody<'_>, batch: &Batch) -> Option<u64> {
+    let cpu = Cpu::of(batch.arch.unwrap_or_default())?;
+    Regs::of(&parts.registers?, cpu)?.get(cpu.sp)
+}
+
 /// A sample by itself, as far as it is known before its stack is.
 fn single(number: u64, work: &PendingSample) -> SingleSample {
     let PendingSample { time, away, state, processor, pid, tid, comm, weight, in_use, .. } = *work;
@@ -114,6 +122,14 @@ pub(super) struct StackBuilder<'o> {
     in_use: Vec<(u64, SingleSample, Box<[FrameId]>)>,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
+    /// Samples with frames of Python's evaluator.
+    pub python: python::Counts,
+    /// The calls of Python's evaluator in the stack that is being put together, latest first, and the words that they
+    /// had in registers and frames.
+    pub(super) evaluations: Vec<python::Evaluation>,
+    pub(super) words: Vec<u64>,
+    /// Where the evaluators of processes have what they work with.
+    python_places: HashMap<i32, python::Places>,
     /// Places that were met before.
     pub(super) places: Vec<CachedPlace>,
     threads: HashMap<(CommId, i32, i32), FrameId>,
@@ -173,6 +189,10 @@ impl<'o> StackBuilder<'o> {
             lost: HashMap::new(),
             in_use: Vec::new(),
             not_unwound: 0,
+            python: python::Counts::default(),
+            evaluations: Vec::new(),
+            words: Vec::new(),
+            python_places: HashMap::new(),
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
             context: Box::default(),
@@ -199,6 +219,8 @@ impl<'o> StackBuilder<'o> {
     fn add_sample(&mut self, number: u64, work: &PendingSample, batch: &Batch) -> Result<()> {
         self.stack.clear();
         self.links.clear();
+        self.evaluations.clear();
+        self.words.clear();
         let missing = match work.state {
             State::Lost => Some(RawFrame::Lost),
             State::NotSampled => Some(RawFrame::NotSampled),
@@ -235,6 +257,7 @@ impl<'o> StackBuilder<'o> {
                 }
                 self.stack.truncate(self.stack.len() - (self.links.len() - cut.links));
                 self.links.truncate(cut.links);
+                self.put_python(&parts, work, batch)?;
                 let end = self.stack.len();
                 self.push_roots(work);
                 let (frames, behind) = self.stack.split_at(end);
@@ -249,8 +272,41 @@ impl<'o> StackBuilder<'o> {
             }
             Unwound::Nothing => {}
         }
+        self.put_python(&parts, work, batch)?;
         self.push_roots(work);
         self.finish(sample)
+    }
+
+    /// Puts the frames of Python in the place of those in C that evaluate them.
+    fn put_python(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> Result<()> {
+        let Some(sampled) = work.python.as_ref().filter(|_| !self.evaluations.is_empty()) else {
+            return Ok(());
+        };
+        let Some(start) = stack_pointer(parts, batch) else { return Ok(()) };
+        let Ok(process) = sampled.process.read() else { return Ok(()) };
+        let length = self.stack.len();
+        self.evaluations.retain(|call| call.at < length);
+        let mut replaced = Vec::with_capacity(length + 16);
+        let (mut from, mut is_named) = (0, true);
+        let (stack, table, calls) = (&self.stack, &mut self.table, &self.evaluations);
+        let copied = python::Copied { start, bytes: parts.stack };
+        let words = &self.words;
+        let places = self.python_places.entry(work.pid).or_default();
+        python::frames_of(&process, sampled, copied, calls, words, places, |number, frames| {
+            let at = calls[number].at;
+            replaced.extend_from_slice(&stack[from..at]);
+            for &python::Frame { function, line } in frames {
+                replaced.push(RawFrame::Script { function, line }.in_table(table));
+            }
+            if frames.is_empty() {
+                is_named = false;
+                replaced.push(RawFrame::UNKNOWN_SCRIPT.in_table(table));
+            }
+            from = at + 1;
+        });
+        replaced.extend_from_slice(&self.stack[from..]);
+        self.stack = replaced;
+        self.python.count(is_named, work.weight)
     }
 
     /// Pushes the frames that stand for thread and event.

@@ -17,6 +17,8 @@ pub(super) struct Summary {
     /// Weights of stacks that end before their root, by the module that was left without a caller.
     pub lost: HashMap<u32, Weight>,
     pub not_unwound: u64,
+    /// Samples with frames of Python's evaluator.
+    pub python: super::python::Counts,
     pub total: Weight,
     /// The weight on leaves without a symbol, by module.
     pub nameless: HashMap<u32, Weight>,

@@ -1,9 +1,12 @@
 //! From the registers of a sample and the copy of its stack to its frames.
 
+use std::ops::Range;
+
 use super::super::compiled;
 use super::super::live_stack::{LiveStack, MOST_STEPS};
 use super::super::modules::{ELSEWHERE, Module, UNKNOWN};
 use super::super::pending::{Batch, PendingSample};
+use super::super::python::Evaluation;
 use super::super::record::Mode;
 use super::super::regs::{Cpu, Dump, Regs};
 use super::super::rule::{How, Rule};
@@ -80,6 +83,59 @@ impl StackBuilder<'_> {
     }
 
     /// Follows a stack, to its root if nothing is missing. `cut` is where the copy ended.
+    /// Notes the registers of a call of Python's evaluator, and returns which of all words they are.
+    fn begin_evaluation(
+        &mut self,
+        work: &PendingSample,
+        inside: u64,
+        called: bool,
+        cpu: &Cpu,
+        regs: &Regs,
+    ) -> Option<Range<usize>> {
+        let process = work.python.as_ref()?.process.read().ok()?;
+        if !process.is_evaluator(inside) {
+            return None;
+        }
+        let begun = self.words.len();
+        // Each register at its place.
+        let word = |register: u16| regs.get(register).filter(|word| *word != regs.ip).unwrap_or(0);
+        self.words.extend(cpu.saved.iter().map(|register| word(*register)));
+        if !called {
+            self.words.extend((0..Regs::COUNT as u16).map(word));
+        }
+        Some(begun..self.words.len())
+    }
+
+    /// Notes the words of the frame of a call of Python's evaluator, from its stack pointer to its caller's.
+    fn end_evaluation(
+        &mut self,
+        is_latest: bool,
+        registers: Range<usize>,
+        sp: u64,
+        caller: Option<u64>,
+        dump: &mut Dump<'_>,
+    ) {
+        // The evaluator's frame has some hundred bytes.
+        const LARGEST: u64 = 4096;
+        let end = caller.unwrap_or(sp).clamp(sp, sp.saturating_add(LARGEST));
+        self.words.extend((sp..end).step_by(8).map_while(|address| dump.read(address)));
+        self.evaluations.push(Evaluation {
+            at: self.stack.len() - 1,
+            is_latest,
+            own: sp..end,
+            slots: registers.end..self.words.len(),
+            registers,
+        });
+    }
+
+    /// Leaves the frame of Python's evaluator alone that a trampoline of Python's, which has a name, has called.
+    fn forget_evaluation(&mut self) {
+        let called_by = self.stack.len().checked_sub(2);
+        if self.evaluations.last().is_some_and(|call| Some(call.at) == called_by) {
+            self.evaluations.pop();
+        }
+    }
+
     fn follow_to_end(
         &mut self,
         parts: &SampleBody<'_>,
@@ -152,6 +208,8 @@ impl StackBuilder<'_> {
             let table =
                 mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
             last = mapping.map_or(UNKNOWN, |mapping| mapping.module.id);
+            let is_latest = !called;
+            let evaluation = self.begin_evaluation(work, inside, called, cpu, &regs);
             dump.is_elsewhere = false;
             let mut stepped =
                 unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context);
@@ -179,6 +237,12 @@ impl StackBuilder<'_> {
                 }
                 steps_left = MOST_STEPS;
                 stepped = unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context);
+            }
+            if let Some(begun) = evaluation {
+                self.end_evaluation(is_latest, begun, sp, regs.get(cpu.sp), &mut dump);
+            }
+            if rule.how == How::Trampoline {
+                self.forget_evaluation();
             }
             match stepped {
                 Step::Caller { called: by_call } => {
