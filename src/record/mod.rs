@@ -21,6 +21,8 @@ pub mod cargo;
 pub mod check;
 pub mod facts;
 pub mod program;
+#[cfg(target_os = "linux")]
+pub(crate) mod python;
 pub mod refusal;
 pub mod request;
 pub mod sys;

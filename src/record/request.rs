@@ -39,6 +39,8 @@ pub struct Request {
     pub allocations: Option<AllocationRate>,
     /// The program was asked to write a map that names the code that it compiles.
     pub asks_for_names: bool,
+    /// The frames of interpreters are read from the memory of their processes, where the recording is folded meanwhile.
+    pub names_interpreters: bool,
 }
 
 impl Request {
@@ -60,6 +62,7 @@ impl Request {
             time: Time::OnCpu,
             allocations: None,
             asks_for_names: false,
+            names_interpreters: true,
         }
     }
 }

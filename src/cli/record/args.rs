@@ -227,6 +227,7 @@ impl RecordArgs {
             },
             allocations: sampling.alloc.rate(sampling.interval),
             asks_for_names: false,
+            names_interpreters: true,
         }
     }
 

@@ -65,6 +65,9 @@ fn coverage(facts: &Facts) -> Option<(Duration, Duration)> {
     Some((sampled.min(used), used))
 }
 
+/// The beginning of the comment on frames of Python.
+const PYTHON: &str = crate::collapse::formats::perf_data::python::COMMENT;
+
 /// The events that count nanoseconds of processor time.
 const CLOCKS: [&str; 2] = ["cpu-clock", "task-clock"];
 
@@ -86,6 +89,7 @@ pub(super) fn say_sum(facts: &Facts, files: &[&Path]) {
     }
     let estimates = facts.comments.iter().filter_map(|comment| comment.strip_prefix(ESTIMATE));
     parts.extend(estimates.map(|error| format!("±{error}")));
+    parts.extend(facts.comments.iter().filter(|comment| comment.starts_with(PYTHON)).cloned());
     let mut sum = parts.join(", ");
     match facts.warnings.len() {
         0 => {}

@@ -23,7 +23,7 @@ pub enum Asked {
     Free,
     /// Java, node, Python and Erlang, which it may cost a tenth of their time
     All,
-    /// None: the environment of COMMAND is left alone
+    /// None: the environment of COMMAND is left alone, and Python's functions have no names
     None,
 }
 
@@ -46,6 +46,8 @@ struct Runtime {
     /// A part of a command line or of the variable that shows that the user has asked for the like.
     asked: &'static str,
     names: &'static str,
+    /// The recorder names its functions by what it reads from the process.
+    is_read: bool,
     /// It costs so little, and is so safe, that nobody has to ask for it.
     is_default: bool,
 }
@@ -64,6 +66,7 @@ const RUNTIMES: [Runtime; 4] = [
         words: "--perf-basic-prof",
         asked: "perf-",
         names: "JavaScript",
+        is_read: false,
         is_default: false,
     },
     Runtime {
@@ -78,6 +81,7 @@ const RUNTIMES: [Runtime; 4] = [
         },
         asked: "DumpPerfMapAtExit",
         names: "Java",
+        is_read: false,
         is_default: true,
     },
     Runtime {
@@ -86,6 +90,7 @@ const RUNTIMES: [Runtime; 4] = [
         words: "1",
         asked: "perf",
         names: "Python",
+        is_read: true,
         is_default: false,
     },
     Runtime {
@@ -94,6 +99,7 @@ const RUNTIMES: [Runtime; 4] = [
         words: "+JPperf map",
         asked: "JPperf",
         names: "Erlang",
+        is_read: false,
         is_default: false,
     },
 ];
@@ -104,6 +110,7 @@ const PYTHON: (u32, u32) = (3, 12);
 impl RuntimeArgs {
     /// Asks the runtime of the program that is started for names, and says so.
     pub(super) fn ask(&self, request: &mut Request, quiet: bool) {
+        request.names_interpreters = self.runtime_names != Asked::None;
         if let Target::Command(invocation) = &mut request.target {
             request.asks_for_names = self.ask_program(invocation, quiet);
         }
@@ -125,7 +132,7 @@ impl RuntimeArgs {
             return false;
         }
         let is_asked = runtime.is_default || self.runtime_names == Asked::All;
-        if !quiet {
+        if !quiet && (is_asked || !runtime.is_read) {
             let line = match (is_asked, self.runtime_names) {
                 (false, _) => format!(
                     "--runtime-names all would name {names} functions ({variable}={words}), at some cost"

@@ -10,6 +10,7 @@ mod packed;
 mod pause;
 mod pieces;
 pub mod plan;
+mod pythons;
 mod session;
 pub mod stream;
 mod throttle;
@@ -31,8 +32,9 @@ use self::session::{Opened, Refused, Session, Wait};
 use self::stream::Part;
 use self::watch::Watch;
 use super::program::{Started, ask_to_end, cannot, launch, message};
+use super::python::Pythons;
 use super::refusal::Refusal;
-use super::request::{Control, EventRequest, Request, Target, Time};
+use super::request::{Control, EventRequest, Rate, Request, Target, Time};
 use super::sys::clock;
 use super::sys::launch::Launched;
 use super::sys::limits;
@@ -153,6 +155,10 @@ impl<'r> Sampler<'r> {
         let online = online_processors();
         let processors = processors(request, &online)?;
         let mut plan = Plan::new(request, events, processors.len())?.tracking_apart();
+        let reads_frames = request.names_interpreters && !matches!(destination, Destination::File(..));
+        plan.wakes_at_once = reads_frames
+            && matches!(plan.rate, Rate::PerSecond(..=MOST_WAKES))
+            && pythons::are_likely(&request.target);
         let mut gate = Gate::new(&request.pauses)?;
         if request.parts.is_some() || request.pauses.control == Some(Control::Signals) {
             stop.take_user_signals().map_err(|e| cannot("watch for signals", &e))?;
@@ -178,6 +184,7 @@ impl<'r> Sampler<'r> {
         let output = Output::new(destination, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
         let about = About { command_line: command_line(&request.target), ..about(&plan, &online) };
         let mut session = Session::new(opened, output, about, &plan);
+        session.pythons = reads_frames.then(Pythons::default);
         session.begin(&plan, &request.target, records).map_err(|e| cannot("begin", &e))?;
         let reference = clock::Reference::now();
         session.about.reference = reference;
@@ -349,6 +356,9 @@ fn open(
         }
     }
 }
+
+/// The most samples a second that each wake us.
+const MOST_WAKES: u64 = 1200;
 
 /// The most notes of lines that are no commands.
 const MOST_NOTES: usize = 20;

@@ -93,6 +93,19 @@ impl Output {
         }
     }
 
+    /// Appends records that no file holds.
+    pub fn append_live(&mut self, records: &[u8]) -> io::Result<()> {
+        match self {
+            Output::File(_) | Output::Both(_, None) => Ok(()),
+            _ if records.is_empty() => Ok(()),
+            Output::Stream(stream) => stream.append(records),
+            Output::Both(_, stream) => {
+                for_reader(stream, |stream| stream.append(records));
+                Ok(())
+            }
+        }
+    }
+
     /// Notes that every ring has been read once: a reader may sort what it has by then.
     pub fn finish_round(&mut self, about: &About, times: (u64, u64)) -> io::Result<()> {
         match self {

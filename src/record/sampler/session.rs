@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::counted::Counted;
 use super::data_file::About;
@@ -18,9 +18,11 @@ use super::family::Family;
 use super::output::Output;
 use super::pieces::Pieces;
 use super::plan::{Doing, Inherit, Plan};
+use super::pythons;
 use super::stream::Part;
 use super::throttle::{Change, Throttle};
 use super::trim::{self, Layout};
+use crate::record::python::Pythons;
 use crate::record::request::{Target, Time};
 use crate::record::sys::clock;
 use crate::record::sys::launch::Launched;
@@ -52,6 +54,10 @@ struct OfProcessor {
     waker: usize,
     /// It holds the records of processes and mappings, and no samples.
     tracks: bool,
+    /// The bytes in the ring of which the samples were seen.
+    seen: usize,
+    /// The bytes in the ring at which it is to be read.
+    enough: usize,
 }
 
 impl Opened {
@@ -155,7 +161,15 @@ impl Opened {
             self.events.push(event);
             self.numbers.push(number);
         }
-        self.rings.push(OfProcessor { ring, events: first..self.events.len(), waker: first, tracks });
+        let (seen, enough) = (0, size / 4);
+        self.rings.push(OfProcessor {
+            ring,
+            events: first..self.events.len(),
+            waker: first,
+            tracks,
+            seen,
+            enough,
+        });
         Ok(())
     }
 
@@ -207,6 +221,8 @@ pub(super) struct Session {
     pub cpu: Cpu,
     /// The processes that the target has started.
     pub family: Family,
+    /// The interpreters of Python, if their frames are wanted.
+    pub pythons: Option<Pythons>,
     /// The number of records of processes and mappings that their rings had no room for.
     pub lost_of_processes: u64,
     pub throttle: Throttle,
@@ -214,6 +230,8 @@ pub(super) struct Session {
     pub asleep: usize,
     /// The layout of samples with copies of the stack.
     pub layout: Option<Layout>,
+    /// Each sample wakes us.
+    wakes_at_once: bool,
     /// Records on their way.
     pub buffer: Vec<u8>,
 }
@@ -228,6 +246,8 @@ impl Session {
             counted: Counted::default(),
             cpu: Cpu::default(),
             family: Family::default(),
+            pythons: None,
+            wakes_at_once: plan.wakes_at_once,
             lost_of_processes: 0,
             throttle: Throttle::new(),
             asleep: 0,
@@ -269,6 +289,9 @@ impl Session {
             // The kernel reports everything when the child becomes the program.
             Target::Command(_) | Target::Waiting(_) => {}
         }
+        if let Some(pythons) = &mut self.pythons {
+            pythons::observe(pythons, Pieces(&records, &[]));
+        }
         self.output.begin(&records, &self.about)?;
         if plan.is_paused { Ok(()) } else { self.wake_waiting(plan) }
     }
@@ -299,7 +322,7 @@ impl Session {
     /// Reads every ring once; `false` if there was nothing in any.
     fn read_rings(&mut self) -> io::Result<bool> {
         let mut any = false;
-        for OfProcessor { ring, tracks, .. } in &mut self.opened.rings {
+        for OfProcessor { ring, tracks, seen, .. } in &mut self.opened.rings {
             let (first, second) = ring.pending();
             let pending = Pieces(first, second);
             let length = pending.len();
@@ -308,16 +331,43 @@ impl Session {
             }
             any = true;
             let output = &mut self.output;
+            if let Some(pythons) = &mut self.pythons {
+                self.buffer.clear();
+                pythons::sample(pythons, pending, std::mem::take(seen), self.layout, &mut self.buffer);
+                output.append_live(&self.buffer)?;
+            }
             trim::records(pending, self.layout, &mut self.buffer, |records| output.append(records))?;
             let mut counted = Counted::of(pending);
             if *tracks {
                 self.family.observe(pending);
+                if let Some(pythons) = &mut self.pythons {
+                    pythons::observe(pythons, pending);
+                }
                 self.lost_of_processes += std::mem::take(&mut counted.lost);
             }
             self.counted.merge(counted);
             ring.release(length);
         }
         Ok(any)
+    }
+
+    /// Reads what belongs to the samples in the rings that have come since the last time, and leaves them there; `true` if
+    /// it is time to read a ring.
+    fn look(&mut self) -> io::Result<bool> {
+        let Some(pythons) = &mut self.pythons else { return Ok(true) };
+        let mut is_enough = false;
+        for OfProcessor { ring, tracks, seen, enough, .. } in &mut self.opened.rings {
+            let (first, second) = ring.pending();
+            let pending = Pieces(first, second);
+            is_enough |= pending.len() >= *enough;
+            if !*tracks {
+                self.buffer.clear();
+                pythons::sample(pythons, pending, *seen, self.layout, &mut self.buffer);
+                *seen = pending.len();
+                self.output.append_live(&self.buffer)?;
+            }
+        }
+        Ok(is_enough)
     }
 
     /// Reads the counts of all threads, those that have ended too, and notes for the reader what was counted since the
@@ -361,7 +411,7 @@ impl Session {
         }))
     }
 
-    /// Waits for records, the end of the program, a request to stop, or a line of `control`.
+    /// Waits for records that are worth a round, the end of the program, a request to stop, or a line of `control`.
     pub fn wait(
         &mut self,
         launched: Option<&Launched>,
@@ -369,6 +419,24 @@ impl Session {
         control: Option<BorrowedFd<'_>>,
         timeout: Duration,
     ) -> io::Result<Wait> {
+        let begun = Instant::now();
+        loop {
+            let left = timeout.saturating_sub(begun.elapsed());
+            let (waited, is_record) = self.wait_once(launched, stop, control, left)?;
+            if !is_record || !self.wakes_at_once || self.look()? || left.is_zero() {
+                return Ok(waited);
+            }
+        }
+    }
+
+    /// Waits once; `true` if there is nothing but records.
+    fn wait_once(
+        &mut self,
+        launched: Option<&Launched>,
+        stop: &Stop,
+        control: Option<BorrowedFd<'_>>,
+        timeout: Duration,
+    ) -> io::Result<(Wait, bool)> {
         // poll ignores descriptors below zero.
         let readable =
             |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
@@ -388,7 +456,9 @@ impl Session {
         for (of, fd) in rings.iter_mut().zip(&fds[others..]) {
             of.waker += usize::from(fd.revents & (libc::POLLHUP | libc::POLLERR) != 0);
         }
-        Ok(if fds[1].revents != 0 { Wait::Ended } else { Wait::Records })
+        let is_record = fds[..others].iter().all(|fd| fd.revents == 0)
+            && fds[others..].iter().any(|fd| fd.revents & libc::POLLIN != 0);
+        Ok((if fds[1].revents != 0 { Wait::Ended } else { Wait::Records }, is_record))
     }
 
     /// Puts the event aside that samples each switch while these come too often, and enables it again later.

@@ -38,6 +38,25 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// The registers in a sample of this size at a place in a ring.
+    pub fn registers_of(self, ring: Pieces<'_>, record: usize, size: usize) -> Vec<u64> {
+        let end = record + size;
+        let number = |at: usize| (at + 8 <= end).then(|| ring.word(at)).flatten();
+        let mut at = record + 8 + self.before;
+        if self.has_chain {
+            let Some(count) = number(at).and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= size) else {
+                return Vec::new();
+            };
+            at += 8 + 8 * count;
+        }
+        match number(at) {
+            None | Some(0) => Vec::new(),
+            Some(_) => (1..=self.registers).map_while(|n| number(at + 8 * n)).collect(),
+        }
+    }
+}
+
 /// Hands over the records of a ring, some at a time.
 ///
 /// # Errors
@@ -163,6 +182,14 @@ mod tests {
         for cut in (0..=ring.len()).step_by(8) {
             assert_eq!(trimmed(&ring, cut), expected, "{cut}");
         }
+    }
+
+    #[test]
+    fn registers_are_found_behind_the_chain() {
+        let record = sample_of(&[1, 2], 16);
+        let of = |size| layout().registers_of(Pieces(&record, &[]), 0, size);
+        assert_eq!(of(record.len()), [0x66, 0x77]);
+        assert_eq!((of(8), of(80)), (Vec::new(), Vec::new()));
     }
 
     #[test]

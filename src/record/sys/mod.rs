@@ -15,6 +15,8 @@ pub mod launch;
 pub mod leftovers;
 pub mod limits;
 #[cfg(target_os = "linux")]
+pub mod memory;
+#[cfg(target_os = "linux")]
 pub mod perf_event;
 pub mod processes;
 pub mod readable;

@@ -143,12 +143,16 @@ pub mod record {
     pub const HEADER_FEATURE: u32 = 80;
     /// A part of the recording ends: only in a recording that is folded by this very process.
     pub const PART: u32 = 0x6667_0001;
+    /// What was read of an interpreter of Python: only in a recording that is folded by this very process.
+    pub const PYTHON: u32 = 0x6667_0002;
     /// A header's `misc`: kernel mode.
     pub const MISC_KERNEL: u16 = 1;
     /// A header's `misc`: user mode.
     pub const MISC_USER: u16 = 2;
     /// A header's `misc`: a mapping that comes with its build id.
     pub const MISC_BUILD_ID: u16 = 1 << 14;
+    /// A header's `misc`: a name that a thread has as it becomes another program.
+    pub const MISC_COMM_EXEC: u16 = 1 << 13;
     /// A header's `misc`: a mapping that is not executable; a thread leaves the processor.
     pub const MISC_DATA_OR_OUT: u16 = 1 << 13;
 }

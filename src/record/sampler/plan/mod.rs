@@ -54,6 +54,8 @@ pub struct Plan {
     pub ring: usize,
     /// The size of each ring for the records of processes and mappings; 0 if they share that of the samples.
     pub tracking_ring: usize,
+    /// Each sample wakes us: what belongs to it is read at once.
+    pub wakes_at_once: bool,
     /// Let the kernel count the samples that rings have no room for: since Linux 6.0.
     pub counts_losses: bool,
 }
@@ -155,6 +157,7 @@ impl Plan {
         }
         let threads = matches!(request.target, Target::Threads(_));
         let mut plan = Plan {
+            wakes_at_once: false,
             kernel,
             events,
             may_replace_event,
@@ -305,7 +308,10 @@ impl Plan {
             flags,
             breakpoint: if event.kind == BREAKPOINT { BREAKPOINT_WRITE } else { 0 },
             read_format: if self.counts_losses { read_format::LOST } else { 0 },
-            wakeup: u32::try_from(ring / 4).unwrap_or(u32::MAX),
+            wakeup: match self.wakes_at_once && !self.has_own_ring(event) {
+                true => 1,
+                false => u32::try_from(ring / 4).unwrap_or(u32::MAX),
+            },
             sample_regs_user: dwarf.and(USER_REGISTERS).unwrap_or(0),
             sample_stack_user: dwarf.unwrap_or(0),
             // We can read it too: it tells the date of a sample, and the end of the recording.
