@@ -349,12 +349,16 @@ export class Timeline {
     const [from, to] = this.span;
     const isHeat = !strip.label;
     const width = isHeat ? columnsFor(this.span, this.canvas.clientWidth).unit / 50 : (to - from) / Math.max(this.canvas.clientWidth / 3, 1);
-    let weight = 0;
+    let [weight, waits] = [0, 0];
     const range = times.steps([at - width / 2, at + width / 2]);
-    for (const n of strip.threads) times.each(times.threads[n], range[0], range[1], (i, share) => (weight += times.weight[i] * share));
+    for (const n of strip.threads) times.each(times.threads[n], range[0], range[1], (i, share) => {
+      weight += times.weight[i] * share;
+      if (times.duration?.[i]) waits += times.weight[i] * share;
+    });
     const digits = digitsFor(width);
     /** @type {[string, string][]} */
     const facts = [["At", `${at.toFixed(digits)} s`], [`In ${durationText(width)}`, numbers.amount(Math.round(weight))]];
+    if (times.hasWaits) facts.push(["Waits, paler", numbers.amount(Math.round(waits))]);
     this.app.selection.tip(names.harmless(strip.label) || "All threads", list(facts), event.clientX, event.clientY);
   }
 

@@ -10,6 +10,8 @@ import { withWeights } from "./tree.js";
 
 /** With more threads than this, all of one name are a row. */
 const MOST_ROWS_OF_THREADS = 40;
+/** What weighs a smaller part than this is no time on the processor beside waits. */
+const LEAST_RUNNING = 0.0001;
 
 /** @typedef {{ label: string, name: string, number: number | null, from: number, to: number, longest: number }} TimedThread samples from one to before another */
 
@@ -57,6 +59,8 @@ export class Times {
     this.weight = weightColumn(n, most);
     /** The steps over which each sample's weight is spread; null if none is. */
     this.duration = lasts ? new Float64Array(n) : null;
+    /** It has samples of what runs and of waits, which last: those of calls all last. */
+    this.hasWaits = false;
     /** @type {TimedThread[]} */
     this.threads = [];
     /** The steps that a weight of one lasts, where weights are time; else 0. */
@@ -83,6 +87,8 @@ export class Times {
     const values = new Values(get("time-values"));
     const lasting = optional("time-durations");
     const durations = lasting && new Column(lasting);
+    /** The weight of samples of a moment, and of those that last. */
+    const sums = [0, 0];
     let i = 0;
     for (const [label, name, , number, count] of threads) {
       const from = i;
@@ -98,9 +104,11 @@ export class Times {
         this.node[i] = nodeOf[frame];
         this.weight[i] = values.weight(weights.next());
         if (durations && this.duration) longest = Math.max(longest, (this.duration[i] = durations.next()));
+        sums[this.duration?.[i] ? 1 : 0] += this.weight[i];
       }
       this.threads.push({ label, name, number, from, to: i, longest });
     }
+    this.hasWaits = sums[1] > 0 && sums[0] > LEAST_RUNNING * sums[1];
     this.rows = this.#makeRows();
     this.byKey = new Map(this.rows.map((row) => [row.key, row]));
   }

@@ -7,6 +7,8 @@ import { OFFSETS, cells, columnsFor, fullWeight } from "./heatmap.js";
 import { digitsFor } from "./timeline_data.js";
 
 const AXIS_FONT = "11px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Noto Sans\", sans-serif";
+/** The opacity of waits, paler than what runs. */
+const WAITS = 0.3;
 /** Pixels between two times of the axis. */
 const TICK = 90;
 
@@ -41,7 +43,10 @@ function paintBars({ context, width, times, span, strips, marked, chosen, memo, 
   const count = Math.ceil(width / size);
   const steps = ((to - from) * size) / width;
   const all = memo.get("bars", [strips, span.join(), width], () => strips.map((strip) => bars(times, strip, from, steps, count, null)));
-  const tinted = marked && memo.get("tinted bars", [strips, span.join(), width, marked], () => strips.map((strip) => bars(times, strip, from, steps, count, marked)));
+  // Below the waits of a recording that has both, the time on the processor.
+  const { duration, node } = times;
+  const running = !marked && times.hasWaits && duration && memo.get("running bars", [strips, span.join(), width], () => strips.map((strip) => bars(times, strip, from, steps, count, (i) => !duration[i])));
+  const tinted = marked && memo.get("tinted bars", [strips, span.join(), width, marked], () => strips.map((strip) => bars(times, strip, from, steps, count, (i) => marked[node[i]] > 0)));
   // A thread is either busy or not: rows of threads have one scale, and few bars are cut.
   const most = all.map(fullWeight);
   const ofThreads = Math.max(1e-9, ...most.filter((_, n) => strips[n].threads.length === 1 && n > 0));
@@ -61,7 +66,8 @@ function paintBars({ context, width, times, span, strips, marked, chosen, memo, 
         context.fillRect(k * size, base - height, size, height);
       }
     };
-    paint(all[n], tinted ? (colours.dark ? "#5b5550" : "#d3c8bd") : colours.bar, tinted ? 1 : 0.78);
+    paint(all[n], tinted ? (colours.dark ? "#5b5550" : "#d3c8bd") : colours.bar, tinted ? 1 : running ? WAITS : 0.78);
+    if (running) paint(running[n], colours.bar, 0.78);
     if (tinted) paint(tinted[n], colours.tint, 1);
     context.globalAlpha = 1;
   });
@@ -84,13 +90,13 @@ function barWidth(times, span, width) {
  * @param {number} from the first step
  * @param {number} steps of a bar
  * @param {number} count
- * @param {Uint8Array | null} marked */
-function bars(times, { threads }, from, steps, count, marked) {
-  const { node, weight } = times;
+ * @param {((i: number) => boolean) | null} counts which samples do; null is all */
+function bars(times, { threads }, from, steps, count, counts) {
+  const { weight } = times;
   const row = new Float64Array(count);
   for (const n of threads) {
     times.eachSpan(n, from, from + steps * count, false, (i, at, until) => {
-      if (marked && !marked[node[i]]) return;
+      if (counts && !counts(i)) return;
       const start = (at - from) / steps;
       const end = (until - from) / steps;
       const first = Math.floor(start);
