@@ -94,3 +94,11 @@ test("what is tapped is at least 24 pixels high", async () => {
   const low = await page.$$eval("#answer button, #path button, #chips button, header button", (all) => all.filter((one) => one.offsetHeight && one.offsetHeight < 24).map((one) => one.textContent));
   assert.deepEqual(low, []);
 });
+
+test("in a low window no controls lie on a warning", async () => {
+  const warning = `# warning: ${"a long warning about stacks ".repeat(8)}\n`;
+  const text_ = `${warning}${[1, 2, 3].map((n) => `main;function_of_a_long_name_${n} ${n}\n`).join("")}`;
+  const page = await view(text_, { viewport: { width: 1024, height: 420 } });
+  const [warnings, controls] = await Promise.all(["#warnings", "#tab-flame"].map((one) => page.locator(one).boundingBox()));
+  assert.ok(warnings.y + warnings.height <= controls.y, JSON.stringify([warnings, controls]));
+});
