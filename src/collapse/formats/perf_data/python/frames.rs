@@ -7,6 +7,7 @@
 //! so the latest function is the one that the instruction is of, whatever is in the frame, and its callers are believed if
 //! they were the same at the sample before.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{FrameLayout, Known, Memory, Process, Sampled};
@@ -38,7 +39,12 @@ pub(in super::super) struct Places {
     of: [Vec<[u32; 2]>; 2],
     /// The same: how often the place had the latest frame, as that was of the function.
     of_frames: [Vec<u32>; 2],
+    /// The functions, by number, that were called by each other: caller and called.
+    calls: HashSet<(u32, u32)>,
 }
+
+/// The most calls that are remembered.
+const MOST_CALLS: usize = 1 << 16;
 
 /// The most places that are compared.
 const MOST_PLACES: usize = 600;
@@ -61,6 +67,18 @@ impl Places {
             }
         }
         best.map(|(_, (known, offset))| (known, before(offset)))
+    }
+
+    /// Remembers who called whom in a run of functions that still ran.
+    fn learn_calls(&mut self, frames: &[Frame]) {
+        if self.calls.len() < MOST_CALLS {
+            self.calls.extend(frames.windows(2).map(|pair| (pair[1].function, pair[0].function)));
+        }
+    }
+
+    /// Returns true if a function was seen to call another one.
+    fn has_call(&self, caller: &Known, called: &Known) -> bool {
+        self.calls.contains(&(caller.function.number, called.function.number))
     }
 
     /// The number of times that a place had the latest frame, if no place had it much more often.
@@ -216,6 +234,7 @@ impl Header {
 }
 
 /// The frames of one call of the evaluator, latest first, and the caller's frame.
+#[derive(Clone)]
 struct Run {
     frames: Vec<Frame>,
     caller: u64,
@@ -327,10 +346,13 @@ fn run_of(
         if sources.header(latest, layout).is_none() {
             continue;
         }
-        let run = run_from(process, layout, sources, call, running, latest);
-        if run.as_ref().is_some_and(|run| !run.has_moved) {
+        let run = run_from(process, layout, sources, call, running, latest, places);
+        if let Some(run) = run.as_ref().filter(|run| !run.has_moved) {
+            if sources.live.contains(&latest) {
+                places.learn_calls(&run.frames);
+            }
             places.learn_frame(words, call.is_latest, latest);
-            found = run;
+            found = Some(run.clone());
             break;
         }
         // A frame that is over may be anywhere: the best place counts, even if it tells nothing.
@@ -352,21 +374,31 @@ fn run_from(
     layout: &FrameLayout,
     sources: &Sources<'_>,
     call: &Evaluation,
-    (known, offset): (&Known, u64),
+    (running, offset): (&Known, u64),
     latest: u64,
+    places: &Places,
 ) -> Option<Run> {
     let mut header = sources.header(latest, layout)?;
     if layout.has_shim && header.entry >= SHIM {
         return None;
     }
-    let has_moved = !process.function(header.code).is_some_and(|of_frame| std::ptr::eq(of_frame, known));
+    let of_frame = process.function(header.code);
+    let has_moved = !of_frame.is_some_and(|of_frame| std::ptr::eq(of_frame, running));
     // The frame of a generator is elsewhere.
-    if has_moved && known.is_generator {
+    if has_moved && running.is_generator {
         return None;
     }
+    let mut frames = vec![frame_at(running, offset)];
+    // A function that returns has made its caller's frame the latest.
+    let runs_on = sources.live.contains(&latest);
+    let returns_to = of_frame.filter(|of_frame| {
+        let caller = sources.header(header.previous, layout).and_then(|caller| process.function(caller.code));
+        let is_of_caller = caller.is_some_and(|caller| places.has_call(caller, running));
+        has_moved && runs_on && places.has_call(of_frame, running) && !is_of_caller
+    });
+    frames.extend(returns_to.map(|known| frame_at(known, known.offset_of(header.instruction))));
     // While a function runs on, its callers stay. Of one that has returned, they may have, too.
-    let is_live = !has_moved && sources.live.contains(&latest);
-    let mut frames = vec![frame_at(known, offset)];
+    let is_live = runs_on && (!has_moved || returns_to.is_some());
     let mut address = latest;
     loop {
         if !layout.has_shim && header.entry != 0 {
@@ -381,12 +413,14 @@ fn run_from(
         }
         let known = process.function(next.code)?;
         // Frames of one chunk of the stack are side by side: what was pushed by another caller is elsewhere.
-        let is_beside = || caller.checked_add(known.frame_size) == Some(address);
+        let is_beside = || {
+            caller.checked_add(known.frame_size) == Some(address) && places.has_call(known, running)
+        };
         let is_told = is_live || (frames.len() > 1 || !has_moved || is_beside()) && sources.was(caller, &next, layout);
         if !is_told || frames.len() >= MOST {
             return None;
         }
-        frames.push(frame_at(known, next.instruction.wrapping_sub(known.instructions.start)));
+        frames.push(frame_at(known, known.offset_of(next.instruction)));
         (address, header) = (caller, next);
     }
 }
@@ -469,6 +503,7 @@ mod tests {
         };
         // The second register mostly has the latest frame.
         let mut places = Places { of_frames: [Vec::new(), vec![0, 1]], ..Places::default() };
+        places.calls.extend([(0, 1), (0, 2)]);
         let mut all = Vec::new();
         frames_of(
             &sampled.process.read().unwrap(),
@@ -512,6 +547,9 @@ mod tests {
         let returned = Memory { current: FRAMES, ..now.clone() };
         assert_eq!(of(&now, &returned, &[0x3104, FRAMES + 0x40]), [2, 0]);
         assert_eq!(of(&other, &returned, &[0x3104, FRAMES + 0x40]), [0; 0]);
+        // `b` returns to `a`, which goes on.
+        let of_main = memory(&[0x3000, 0x1000]);
+        assert_eq!(of(&of_main, &of_main, &[0x2104, FRAMES + 0x40]), [1, 0, 2]);
         // A caller whose frame ends elsewhere.
         let mut far = now.clone();
         far.pieces[0].1[0x48..0x50].copy_from_slice(&(FRAMES - 0x80).to_le_bytes());

@@ -107,6 +107,11 @@ impl Known {
         words.filter(|word| self.witnesses.contains(word)).count()
     }
 
+    /// The offset of an instruction.
+    pub fn offset_of(&self, instruction: u64) -> u64 {
+        instruction.wrapping_sub(self.instructions.start)
+    }
+
     /// The number of words that tell of it.
     pub fn evidence(&self, words: impl Iterator<Item = u64> + Clone) -> usize {
         self.told_by(words.clone()) + words.filter(|word| self.instructions.contains(word)).count()
