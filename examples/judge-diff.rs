@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use fg_tools::Profile;
-use fg_tools::diff::{Diff, Outcome, Report, ReportOptions, Row};
+use fg_tools::diff::{Diff, Outcome, Report, Row};
+use fg_tools::filter::Op;
 
 /// The function that is changed, and its names behind the change.
 const CHANGED: [&str; 3] = ["checksum", "sum_of_text", "guarded"];
@@ -50,7 +51,8 @@ fn read(folder: &Path) -> fg_tools::Result<Sets> {
         let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let Some((set, _)) = name.rsplit_once('-') else { continue };
         let (kind, change) = set.split_once('+').unwrap_or((set, ""));
-        let profile = Profile::from_bytes(std::fs::read(path)?)?;
+        // The lines of a function below a change have other numbers.
+        let profile = Profile::from_bytes(std::fs::read(path)?)?.filter(&[Op::strip("line")?])?;
         sets.entry((kind.to_owned(), change.to_owned())).or_default().push(profile);
     }
     Ok(sets)
@@ -67,8 +69,6 @@ struct Found {
 
 fn print(sets: &Sets, trials: usize) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    // The lines of a function below a change have other numbers.
-    let options = ReportOptions::default().strip("line");
     println!(
         "| kind | samples | change | 1 a side | 3 | 5 | 8 |\n| --- | ---: | --- | ---: | ---: | ---: | ---: |"
     );
@@ -81,7 +81,7 @@ fn print(sets: &Sets, trials: usize) {
             let mut found = Found::default();
             for _ in 0..trials {
                 let Some((before, after)) = random.draw(base, runs, change.is_empty(), count) else { break };
-                let report = Diff::of_runs(&before, &after).report_with(&options).expect("recordings of one unit");
+                let report = Diff::of_runs(&before, &after).report().expect("recordings of one unit");
                 samples = report.sampling.0.samples / count as f64;
                 found.note(&report, change, &expected, &mut wrong);
             }

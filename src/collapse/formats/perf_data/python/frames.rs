@@ -212,11 +212,7 @@ struct Header {
 }
 
 impl Header {
-    fn read(
-        read: impl Fn(u64) -> Option<[u8; 8]>,
-        address: u64,
-        layout: &FrameLayout,
-    ) -> Option<Header> {
+    fn read(read: impl Fn(u64) -> Option<[u8; 8]>, address: u64, layout: &FrameLayout) -> Option<Header> {
         if address == 0 || !address.is_multiple_of(8) {
             return None;
         }
@@ -262,7 +258,8 @@ pub(in super::super) fn frames_of(
     };
     let Some(layout) = &process.layout else {
         for (number, call) in calls.iter().enumerate() {
-            let frame = by_instruction(process, words_of(call)).map(|(known, offset)| frame_at(known, offset));
+            let frame =
+                by_instruction(process, words_of(call)).map(|(known, offset)| frame_at(known, offset));
             found(number, frame.as_slice());
         }
         return;
@@ -413,10 +410,10 @@ fn run_from(
         }
         let known = process.function(next.code)?;
         // Frames of one chunk of the stack are side by side: what was pushed by another caller is elsewhere.
-        let is_beside = || {
-            caller.checked_add(known.frame_size) == Some(address) && places.has_call(known, running)
-        };
-        let is_told = is_live || (frames.len() > 1 || !has_moved || is_beside()) && sources.was(caller, &next, layout);
+        let is_beside =
+            || caller.checked_add(known.frame_size) == Some(address) && places.has_call(known, running);
+        let is_told =
+            is_live || (frames.len() > 1 || !has_moved || is_beside()) && sources.was(caller, &next, layout);
         if !is_told || frames.len() >= MOST {
             return None;
         }
