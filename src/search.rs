@@ -57,7 +57,7 @@ pub(crate) enum Syntax {
 /// A regular expression for names.
 ///
 /// # Errors
-/// [`ErrorKind::Setting`] names the mistake in the expression, or says it is too large.
+/// [`crate::ErrorKind::Setting`] names the mistake in the expression, or says it is too large.
 pub(crate) fn name_regex(expression: &str, case: Case) -> Result<Regex> {
     compile(&parse(expression, Syntax::Regex, case)?)
 }

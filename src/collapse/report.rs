@@ -38,7 +38,7 @@ impl Report {
     /// Adds to the totals of a value.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn add_value(&mut self, value: Value, total: ValueTotal) -> Result<()> {
         self.declare(&value.name);
         let sum = self.values.entry(value).or_default();

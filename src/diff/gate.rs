@@ -86,7 +86,7 @@ impl Gate {
     /// Reads the gates of a text.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] names the gate and the mistake.
+    /// [`crate::ErrorKind::Setting`] names the gate and the mistake.
     pub fn parse_all(text: &str) -> Result<Vec<Gate>> {
         let mut gates = Vec::new();
         let mut rest = text.trim_start();
@@ -183,7 +183,7 @@ impl Gate {
     /// The changes that trip it, worst first; only significant ones, unless `any`.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub(super) fn tripped_by<'r>(&self, report: &'r Report, any: bool) -> Result<Vec<Tripped<'r>>> {
         let mut found = Vec::new();
         for tripped in self.changes(report) {

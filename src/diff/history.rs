@@ -47,7 +47,7 @@ impl Entry {
     /// The runs of profiles of one unit.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`]; [`ErrorKind::Setting`] for profiles of different units, or none.
+    /// [`crate::ErrorKind::Overflow`]; [`crate::ErrorKind::Setting`] for profiles of different units, or none.
     pub(crate) fn of(profiles: &[Profile], commit: &str, machine: Option<&str>) -> Result<Entry> {
         let first = profiles.first().map(Profile::facts);
         let unit = first.and_then(|facts| facts.unit.clone()).unwrap_or_default();
@@ -269,7 +269,7 @@ impl History {
     /// [`History::trend`].
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub(crate) fn trend_lines(&self, alpha: f64, least: f64) -> Result<Vec<String>> {
         let mut lines = Vec::new();
         for (unit, machine, history) in self.series() {

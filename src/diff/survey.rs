@@ -68,7 +68,7 @@ impl Units {
     /// nanoseconds. Files without stacks do not matter: they come without facts.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for units of different kinds.
+    /// [`crate::ErrorKind::Setting`] for units of different kinds.
     pub(crate) fn of(files: &[(Side, Option<&Facts>)]) -> Result<Units> {
         let with_stacks = || files.iter().filter_map(|(side, facts)| Some((*side, (*facts)?)));
         let mut known = with_stacks().filter_map(|(side, facts)| Some((side, facts.unit.as_deref()?)));

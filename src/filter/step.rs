@@ -50,7 +50,7 @@ pub(super) fn settle_units(steps: &mut [Step], unit: Option<&str>) -> Result<Con
 /// Tells the steps which labels stacks have when they come to them.
 ///
 /// # Errors
-/// [`ErrorKind::Setting`] for a step that looks at a label that they do not have.
+/// [`crate::ErrorKind::Setting`] for a step that looks at a label that they do not have.
 pub(super) fn settle_labels(steps: &mut [Step], labels: &[String], is_empty: bool) -> Result<()> {
     let mut labels = labels.to_vec();
     for step in steps {

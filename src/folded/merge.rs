@@ -172,7 +172,7 @@ impl Merge {
 /// Hands the stacks of texts that are in frame order to `each`, in that order, equal ones once.
 ///
 /// # Errors
-/// Those of reading and of `each`; [`ErrorKind::Setting`] for a text that is not in order.
+/// Those of reading and of `each`; [`crate::ErrorKind::Setting`] for a text that is not in order.
 pub(crate) fn merge(
     sources: &[Source],
     columns: Columns,

@@ -36,7 +36,7 @@ impl Label {
     /// formats that record them, others are those of the recording.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for a key that cannot be declared in a header.
+    /// [`crate::ErrorKind::Setting`] for a key that cannot be declared in a header.
     pub fn new(key: &str) -> Result<Label> {
         let key = clean_key(key.as_bytes());
         if key.is_empty() {
@@ -48,7 +48,7 @@ impl Label {
     /// The label of time, in buckets of this length.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for buckets without a length, and for those of more nanoseconds than a `u64` counts.
+    /// [`crate::ErrorKind::Setting`] for buckets without a length, and for those of more nanoseconds than a `u64` counts.
     pub fn time(step: Duration) -> Result<Label> {
         if step.is_zero() || u64::try_from(step.as_nanos()).is_err() {
             return Err(Error::setting("a bucket of time is 1 ns to 584 years long"));
@@ -59,7 +59,7 @@ impl Label {
     /// Reads `KEY`, or `time=STEP`.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`].
+    /// [`crate::ErrorKind::Setting`].
     pub fn parse(text: &str) -> Result<Label> {
         match text.split_once('=') {
             None => Label::new(text),

@@ -90,7 +90,7 @@ impl Profile {
     /// result has no single samples.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for a label that no sample has; [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Setting`] for a label that no sample has; [`crate::ErrorKind::Overflow`].
     ///
     /// ```
     /// use fg_tools::profile::{Context, Label, ProfileBuilder, Wants};
@@ -137,7 +137,7 @@ impl Profile {
     /// profile itself where the text had none.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     #[cfg_attr(not(feature = "cli"), allow(dead_code))]
     pub(crate) fn with_time_again(self) -> Result<Profile> {
         let Some(step) = self.facts.time_step.and_then(|step| u64::try_from(step.as_nanos()).ok()) else {

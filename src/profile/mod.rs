@@ -159,7 +159,7 @@ impl Profile {
     /// The sum of all weights.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn total(&self) -> Result<Weights> {
         self.stacks.total()
     }
@@ -176,7 +176,7 @@ impl Profile {
     /// Walks the call tree. In the order of time the stacks are those of the single samples.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`], the visitor's; [`ErrorKind::Setting`] for another order than
+    /// [`crate::ErrorKind::Overflow`], the visitor's; [`crate::ErrorKind::Setting`] for another order than
     /// [`Order::Frame`] where the recording has no times.
     pub fn walk(
         &self,

@@ -33,7 +33,7 @@ impl TimeRange {
     /// Reads `FROM..TO`; either may be missing. A number without a unit is in seconds.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`].
+    /// [`crate::ErrorKind::Setting`].
     pub fn parse(text: &str) -> Result<TimeRange> {
         let wrong =
             || Error::setting(format!("{text:?} is no range of time, such as 12.4s..18.1s or 500ms.."));

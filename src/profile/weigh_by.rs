@@ -16,7 +16,7 @@ impl Profile {
     /// The profile has to be read with [`ReadOptions::samples`](crate::ReadOptions::samples).
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] if no sample has a number under this key; [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Setting`] if no sample has a number under this key; [`crate::ErrorKind::Overflow`].
     pub fn weighed_by(&self, key: &str) -> Result<(Profile, u64)> {
         let label = Label::new(key)?;
         let mut stacks = StackTable::default();

@@ -213,7 +213,7 @@ impl Profile {
     /// Reads a file of any format that is known here; `-` is standard input.
     ///
     /// # Errors
-    /// [`ErrorKind::Unrecognised`], and those of the format, placed in the file.
+    /// [`crate::ErrorKind::Unrecognised`], and those of the format, placed in the file.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Profile> {
         Profile::read(&[Source::new(path)], &ReadOptions::default())
     }
@@ -257,7 +257,7 @@ impl Profile {
     /// Reads several sources as one profile.
     ///
     /// # Errors
-    /// Those of [`Profile::from_path`]; [`ErrorKind::Setting`] for units that do not add up.
+    /// Those of [`Profile::from_path`]; [`crate::ErrorKind::Setting`] for units that do not add up.
     pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Profile> {
         Ok(read(sources, options)?.0)
     }
@@ -324,7 +324,7 @@ const EXCHANGED: &[&str] = &["pprof", "otlp"];
 /// changed. The sources are to be read as they are given back.
 ///
 /// # Errors
-/// An I/O error, and [`ErrorKind::Unrecognised`].
+/// An I/O error, and [`crate::ErrorKind::Unrecognised`].
 #[cfg(feature = "cli")]
 pub(crate) fn are_exchanged(sources: &[Source], options: &ReadOptions) -> Result<(Vec<Source>, bool)> {
     let mut are_all = !options.collapse.count && !sources.is_empty();

@@ -62,7 +62,7 @@ pub(super) fn read_others(
 /// Reads each of several files by itself; all of them together are the value that is shown.
 ///
 /// # Errors
-/// Those of reading, and [`ErrorKind::Setting`] for too many files, or one that can be read once only.
+/// Those of reading, and [`crate::ErrorKind::Setting`] for too many files, or one that can be read once only.
 pub(super) fn read_each(
     sources: &[Source],
     options: &ReadOptions,
@@ -84,7 +84,7 @@ pub(super) fn read_each(
 /// Refuses sources that cannot be read both together and one by one.
 ///
 /// # Errors
-/// [`ErrorKind::Setting`].
+/// [`crate::ErrorKind::Setting`].
 pub(super) fn check_each(sources: &[Source]) -> Result<()> {
     if sources.len() > MOST_FILES {
         let what =

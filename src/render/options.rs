@@ -166,7 +166,7 @@ impl Encoding {
     /// An encoding by its name.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for unknown names, and for encodings that do not agree with ASCII.
+    /// [`crate::ErrorKind::Setting`] for unknown names, and for encodings that do not agree with ASCII.
     pub fn new(name: &str) -> Result<Self> {
         let lower = name.to_ascii_lowercase();
         let is_name = lower.starts_with(|c: char| c.is_ascii_alphabetic())

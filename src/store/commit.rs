@@ -54,7 +54,7 @@ impl Staged {
     /// Moves the run into its place, if `is_current` still holds while nobody else moves one.
     ///
     /// # Errors
-    /// The system's; [`ErrorKind::Setting`] if another program holds the store.
+    /// The system's; [`crate::ErrorKind::Setting`] if another program holds the store.
     pub(super) fn commit(self, run: &str, is_current: impl FnOnce() -> Result<bool>) -> Result<bool> {
         let _lock = Lock::take(&self.root)?;
         if !is_current()? {

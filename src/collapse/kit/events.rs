@@ -65,7 +65,7 @@ impl CommonWeight {
 /// Refuses to add up chosen events of different units.
 ///
 /// # Errors
-/// [`ErrorKind::Setting`] if `--value` names several that are kept and are counted differently.
+/// [`crate::ErrorKind::Setting`] if `--value` names several that are kept and are counted differently.
 pub(crate) fn check_units<'a>(
     kept: impl Iterator<Item = &'a Value>,
     options: &CollapseOptions,

@@ -29,7 +29,7 @@ impl ValueSelection {
     /// Refuses the only value of an input if others are wanted. Its name is empty if it is not known.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`].
+    /// [`crate::ErrorKind::Setting`].
     pub(crate) fn expect(&self, only: &[u8]) -> Result<()> {
         match self {
             ValueSelection::Named(wanted) if !wanted.iter().any(|wanted| is_named(only, wanted)) => {
@@ -132,7 +132,7 @@ impl ValueTotal {
     /// Counts a sample.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, weight: Weight) -> Result<()> {
         self.samples += 1;
         self.weight = self.weight.checked_add(weight)?;
@@ -195,7 +195,7 @@ impl Values {
     /// The values that a recording declares, of which `default` is the producer's default.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] if none of them, or values that do not add up, were asked for.
+    /// [`crate::ErrorKind::Setting`] if none of them, or values that do not add up, were asked for.
     pub fn new(options: &CollapseOptions, declared: Vec<Value>, default: usize) -> Result<Values> {
         let ValueSelection::Named(names) = &options.values else {
             let all = options.values == ValueSelection::All;
@@ -260,7 +260,7 @@ impl Values {
     /// A weight that is missing or zero is no sample of that value.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn sample(&mut self, stack: &[FrameId], weights: &[Weight], sink: &mut dyn Sink) -> Result<()> {
         self.sample_at(stack, weights, &Context::UNKNOWN, sink)
     }
@@ -268,7 +268,7 @@ impl Values {
     /// [`Values::sample`], and when and where it was taken.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn sample_at(
         &mut self,
         stack: &[FrameId],
@@ -285,7 +285,7 @@ impl Values {
     /// Adds a sample of one of the values.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, at: usize, stack: &[FrameId], weight: Weight, sink: &mut dyn Sink) -> Result<()> {
         self.add_many(at, stack, weight, 1, sink)
     }
@@ -293,7 +293,7 @@ impl Values {
     /// Adds `samples` samples of one of the values, whose weights add up to `weight`.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn add_many(
         &mut self,
         at: usize,
@@ -308,7 +308,7 @@ impl Values {
     /// [`Values::add_many`], and when and where they were taken.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn add_at(
         &mut self,
         at: usize,
@@ -324,7 +324,7 @@ impl Values {
     /// [`Values::add_at`], of what lasted for some nanoseconds from the time of its context on.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn add_lasting(
         &mut self,
         at: usize,
@@ -379,7 +379,7 @@ impl Values {
     /// Adds the totals to a report.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn finish(self, report: &mut Report) -> Result<()> {
         self.columns.into_iter().try_for_each(|column| report.add_value(column.value, column.total))
     }

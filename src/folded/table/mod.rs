@@ -178,7 +178,7 @@ impl StackTable {
     /// Checks that weights in this number of columns can be added.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] if there are others already.
+    /// [`crate::ErrorKind::Setting`] if there are others already.
     pub(crate) fn expect_columns(&mut self, columns: Columns) -> Result<()> {
         if !self.is_empty() && self.columns() != columns {
             let what = "a profile and a differential profile, with two weights on each line, cannot be one";

@@ -84,7 +84,7 @@ pub(crate) struct Folders {
 ///
 /// # Errors
 /// Those of the sums and of temporary files; with `is_strict` those of the first recording that cannot be read;
-/// [`ErrorKind::Setting`] for a label that no recording has.
+/// [`crate::ErrorKind::Setting`] for a label that no recording has.
 pub(crate) fn read(recordings: &[Recording], request: &Request) -> Result<Folders> {
     let values = &request.reading.collapse.values;
     let folders = read_values(recordings, request, values)?;

@@ -21,7 +21,7 @@ impl PathPattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for a brace without its other, and for names that are empty or come twice.
+    /// [`crate::ErrorKind::Setting`] for a brace without its other, and for names that are empty or come twice.
     pub(crate) fn parse(text: &str) -> Result<PathPattern> {
         let wrong = |what: String| Err(Error::setting(format!("{text:?}: {what}")));
         let mut names: Vec<String> = Vec::new();
@@ -77,7 +77,7 @@ impl PathPattern {
     /// All labels of a path, with their values.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for a path that does not fit.
+    /// [`crate::ErrorKind::Setting`] for a path that does not fit.
     #[cfg(feature = "parquet")]
     pub(crate) fn labels(&self, path: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
         let found = self.captures(path)?;
@@ -95,7 +95,7 @@ impl PathPattern {
     /// The root frames `key=value` of these keys, for a path.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for a path that does not fit.
+    /// [`crate::ErrorKind::Setting`] for a path that does not fit.
     pub(crate) fn frames(&self, path: &[u8], keys: &[String]) -> Result<Vec<Vec<u8>>> {
         let found = self.captures(path)?;
         let frame = |key: &String| {

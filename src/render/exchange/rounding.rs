@@ -15,7 +15,7 @@ impl Rounding {
     /// The whole number for a value.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for a value that does not fit 64 bits.
+    /// [`crate::ErrorKind::Setting`] for a value that does not fit 64 bits.
     pub fn whole(&mut self, value: Weight) -> Result<i64> {
         if value.decimals() == 0 {
             return fits(value);

@@ -231,7 +231,7 @@ impl Layout {
     /// The graph of all frames that came.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] if the total that was asked for is smaller than the real one.
+    /// [`crate::ErrorKind::Setting`] if the total that was asked for is smaller than the real one.
     pub fn finish(mut self, summary: &WalkSummary) -> Result<Graph> {
         let union = self.union.total();
         let real = match self.comparison.widths {

@@ -46,7 +46,7 @@ const WORKING_SET_COUNT: u64 = 128;
 /// Writes the functions in the order of their names.
 ///
 /// # Errors
-/// [`ErrorKind::Setting`] for more names than 32 bits count, and the writer's.
+/// [`crate::ErrorKind::Setting`] for more names than 32 bits count, and the writer's.
 pub(super) fn write(functions: &Functions, version: Version, out: &mut dyn Write) -> Result<()> {
     let mut names = BTreeMap::from([(Name::from(&b""[..]), 0)]);
     functions.iter().for_each(|(name, function)| add_names(name, function, &mut names));

@@ -62,7 +62,7 @@ impl Recorded {
     /// The counts of a profile.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for samples that a filter has parted from their branches, and for weights that
+    /// [`crate::ErrorKind::Setting`] for samples that a filter has parted from their branches, and for weights that
     /// are no counts.
     pub fn of(profile: &Profile, exchanged: &Exchanged) -> Result<Recorded> {
         let mut recorded = Recorded { files: BTreeMap::new(), samples: 0 };
