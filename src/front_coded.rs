@@ -8,7 +8,7 @@ use std::io::{self, BufRead, ErrorKind};
 
 use crate::bytes::{push_varint, varint_from};
 
-/// What lists are made of.
+/// An element of a list.
 pub(crate) trait Element: Copy + PartialEq {
     /// Appends elements as [`Element::read`] reads them.
     fn write(elements: &[Self], out: &mut Vec<u8>);

@@ -128,8 +128,8 @@ struct Frame<'a> {
     file: &'a [u8],
     line: &'a [u8],
     function: &'a [u8],
-    /// The library of a frame of C.
-    library: Option<&'a [u8]>,
+    /// The file that a function of C is in.
+    module: Option<&'a [u8]>,
 }
 
 /// `    (Python) File "py/orders.py", line 12, in visit`, or `    (C) File "x.c", line 3, in f (inlined) (/lib/x.so)`.
@@ -140,11 +140,11 @@ fn frame(text: &[u8]) -> Option<Frame<'_>> {
     let (line, rest) = split_digits(rest);
     let rest = rest.strip_prefix(b", in ")?;
     match language {
-        b"Python" => Some(Frame { file, line, function: rest, library: None }),
+        b"Python" => Some(Frame { file, line, function: rest, module: None }),
         b"C" => {
             let rest = rest.strip_suffix(b")")?;
-            let (function, library) = split_last(rest, b" (/").or_else(|| split_last(rest, b" ("))?;
-            Some(Frame { file, line, function, library: Some(library) })
+            let (function, module) = split_last(rest, b" (/").or_else(|| split_last(rest, b" ("))?;
+            Some(Frame { file, line, function, module: Some(module) })
         }
         _ => None,
     }
@@ -152,7 +152,7 @@ fn frame(text: &[u8]) -> Option<Frame<'_>> {
 
 impl Frame<'_> {
     fn add(&self, options: &CollapseOptions, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
-        let Some(module) = self.library else {
+        let Some(module) = self.module else {
             return names.located(self.function, self.file, number::parse(self.line), sink);
         };
         let symbol = self.function.strip_suffix(b" (inlined)").unwrap_or(self.function);

@@ -1,4 +1,4 @@
-//! Where CPython keeps its frames: offsets of fields, by version.
+//! The offsets of the fields of CPython's interpreters, threads, frames and code objects, by version.
 //!
 //! Up to 3.12 they are what `offsetof` says in a program that was compiled against the headers of 3.8.18, 3.9.18,
 //! 3.10.13, 3.11.7 and 3.12.1 for a 64-bit Linux (`Include/internal/pycore_runtime.h`, `pycore_interp.h`,
@@ -58,7 +58,7 @@ pub(super) struct CodeLayout {
     pub instructions: Instructions,
     /// Flags, of those whose frames are on a stack.
     pub flags: Option<u64>,
-    /// What functions do not share that share their instructions: the constants.
+    /// The constants, which tell functions apart that share their instructions.
     pub constants: Option<u64>,
 }
 

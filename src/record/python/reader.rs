@@ -384,11 +384,11 @@ impl Interpreter {
         let length = at(&head, LENGTH).filter(|length| *length <= longest)? as usize;
         // Two bits or sixteen are in front, by version.
         let bits = small_at(&head, KIND);
-        let (kind, is_compact, is_ascii) = [2, 16]
-            .map(|shift| (bits >> shift & 7, bits >> (shift + 3) & 1 == 1, bits >> (shift + 4) & 1 == 1))
-            .into_iter()
-            .find(|(kind, is_compact, _)| matches!(kind, 1 | 2 | 4) && *is_compact)?;
-        debug_assert!(is_compact);
+        let shift = [2, 16].into_iter().find(|shift| {
+            let is_compact = bits >> (shift + 3) & 1 == 1;
+            is_compact && matches!(bits >> shift & 7, 1 | 2 | 4)
+        })?;
+        let (kind, is_ascii) = (bits >> shift & 7, bits >> (shift + 4) & 1 == 1);
         let [of_ascii, of_others] = self.layout.text_heads;
         let start = address.checked_add(if is_ascii { of_ascii } else { of_others })?;
         let mut bytes = vec![0; length * kind as usize];

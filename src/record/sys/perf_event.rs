@@ -143,7 +143,7 @@ pub mod record {
     pub const HEADER_FEATURE: u32 = 80;
     /// A part of the recording ends: only in a recording that is folded by this very process.
     pub const PART: u32 = 0x6667_0001;
-    /// What was read of an interpreter of Python: only in a recording that is folded by this very process.
+    /// A message on an interpreter of Python: only in a recording that is folded by this very process.
     pub const PYTHON: u32 = 0x6667_0002;
     /// A header's `misc`: kernel mode.
     pub const MISC_KERNEL: u16 = 1;

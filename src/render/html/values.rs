@@ -169,8 +169,8 @@ pub(super) fn other<'n>(
 /// The most recordings of which each is compared with each: beyond, each is with the first only.
 const MOST_COMPARED: usize = 6;
 
-/// What differs between recordings, those behind the first value, by the judge of all comparisons: the numbers of two
-/// recordings, the verdict on them, and the functions that changed.
+/// The comparisons of recordings, which are the values behind the first: the numbers of two recordings, fg-diff's verdict on
+/// them, and the functions that changed.
 pub(super) fn pairs(values: &[(String, Profile)], settings: &Settings) -> Result<Value> {
     let recordings = values.get(1..).unwrap_or_default();
     let mut pairs = Vec::new();

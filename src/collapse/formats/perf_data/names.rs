@@ -90,7 +90,7 @@ enum Source<'o> {
 const TASK: usize = 256;
 
 impl<'a> Namer<'a> {
-    /// FrameNames all frames of a table, putting the names into another one.
+    /// Names all frames of a table, putting the names into another one.
     pub fn name_all(&self, raw: &StackTable, threads: usize, sink: &mut dyn Sink) -> FrameNames {
         let mut places: Vec<(u32, u64, bool, u32)> = Vec::new();
         let mut others = Vec::new();
@@ -157,7 +157,7 @@ impl<'a> Namer<'a> {
     }
 
     fn symbolizer_options(&self) -> SymbolizerOptions {
-        // FrameNames are made readable where those of perf's text are.
+        // Names are made readable where those of perf's text are.
         let srcline = self.options.srcline || self.places;
         SymbolizerOptions { inline: !self.options.no_inline, srcline, demangle: false }
     }
@@ -388,7 +388,7 @@ impl<'n> Worker<'n> {
         known.1
     }
 
-    /// FrameNames a function of Python: `name (file:line)`, as Python's profilers do.
+    /// Names a function of Python: `name (file:line)`, as Python's profilers do.
     fn name_script(&mut self, function: u32, line: u32, number: u32) {
         let start = self.frames.len();
         let frame = match self.namer.pythons.function(function) {
@@ -412,7 +412,7 @@ impl<'n> Worker<'n> {
         self.named.push((number, NamedFrame { start, len: 1, ..NamedFrame::default() }));
     }
 
-    /// FrameNames what is no code.
+    /// Names what is no code.
     fn name_other(&mut self, raw: RawFrame, number: u32) {
         let mut name = Vec::new();
         match raw {

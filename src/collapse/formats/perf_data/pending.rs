@@ -69,7 +69,7 @@ pub(super) struct PendingSample {
     pub in_use: Option<u64>,
     /// The user's part of its call chain, if that came later.
     pub user_chain: Option<Arc<[u64]>>,
-    /// What is known of the interpreter that it ran in.
+    /// The interpreter that it ran in, and its memory.
     pub python: Option<python::Sampled>,
     /// The number of the processor that it ran on.
     pub processor: Option<u32>,

@@ -33,7 +33,7 @@ pub(super) mod kind {
     pub const COMPRESSED2: u32 = 83;
     /// The end of a part, of a recording that is made by this very process.
     pub const PART: u32 = 0x6667_0001;
-    /// What is known of an interpreter of Python, of a recording that is made by this very process.
+    /// A message on an interpreter of Python, of a recording that is made by this very process.
     pub const PYTHON: u32 = 0x6667_0002;
 }
 

@@ -128,7 +128,7 @@ pub(super) struct StackBuilder<'o> {
     /// had in registers and frames.
     pub(super) evaluations: Vec<python::Evaluation>,
     pub(super) words: Vec<u64>,
-    /// Where the evaluators of processes have what they work with.
+    /// The registers and slots in which the evaluator of each process keeps its instruction and its frame.
     python_places: HashMap<i32, python::Places>,
     /// Places that were met before.
     pub(super) places: Vec<CachedPlace>,

@@ -10,7 +10,7 @@ import { withWeights } from "./tree.js";
 
 /** With more threads than this, all of one name are a row. */
 const MOST_ROWS_OF_THREADS = 40;
-/** What weighs a smaller part than this is no time on the processor beside waits. */
+/** With more weight in moments than this part of what lasts, moments are time on the processor, and what lasts is a wait. */
 const LEAST_RUNNING = 0.0001;
 
 /** @typedef {{ label: string, name: string, number: number | null, from: number, to: number, longest: number }} TimedThread samples from one to before another */

@@ -1,4 +1,4 @@
-//! What a recorder tells of the interpreters of Python in the processes that it records, beside the kernel's records.
+//! Messages of a recorder, beside the kernel's records, on the interpreters of Python in the processes that it records.
 //!
 //! These messages are records of a kind of their own, which no file holds: the recorder reads them from the memory of
 //! a process when it takes a sample of it from the ring, and hands them over before that sample.

@@ -147,7 +147,7 @@ impl Process {
     }
 }
 
-/// What is known of the interpreter for a sample.
+/// The interpreter that a sample was taken in, and its memory at that time.
 #[derive(Clone)]
 pub(super) struct Sampled {
     pub process: Arc<RwLock<Process>>,
@@ -264,7 +264,7 @@ impl Pythons {
         process.by_instructions.entry(known.instructions.start).or_default().push(known);
     }
 
-    /// What is known for a sample of a thread.
+    /// The interpreter and its memory for a sample of a thread; `None` if the process has no interpreter.
     pub fn sampled(&mut self, pid: i32, tid: i32, time: Option<u64>) -> Option<Sampled> {
         let process = self.processes.get(&pid)?.clone();
         let (memory, before) = self.threads.get_mut(&tid).map_or((None, None), |thread| {
