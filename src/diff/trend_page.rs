@@ -210,10 +210,8 @@ impl<'h> Series<'h> {
         for (name, before, after) in rows.into_iter().take(MOST) {
             row(&html(name), before, after, "", page);
         }
-        let _ = write!(
-            page,
-            "</table>\n<p>With the recordings of both: <code>fg-diff {}.folded {}.folded -o diff.html</code></p></section>\n",
-            commits[0], commits[1]
+        page.push_str(
+            "</table>\n<p><code>fg-diff -o diff.html</code> draws all of the difference, of the recordings of both.</p></section>\n",
         );
         Ok(())
     }
