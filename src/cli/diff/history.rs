@@ -15,6 +15,7 @@ use crate::diff::history::{Entry, History};
 use crate::error::{Error, Position};
 use crate::input::Source;
 use crate::reading;
+use crate::render::Format;
 
 /// The file in the folder.
 const FILE: &str = "history.tsv";
@@ -138,9 +139,9 @@ impl Diff {
             );
         }
         let ReportOptions { alpha, min_effect, .. } = self.options();
-        let is_page =
-            |path: &Path| path.extension().is_some_and(|ending| ending == "html" || ending == "htm");
-        if self.output.output.as_deref().is_some_and(is_page) {
+        let format =
+            self.output.output.as_deref().and_then(|path| Format::by_ending(&path.to_string_lossy()));
+        if format.is_some_and(|format| format.name == "html") {
             let mut output = self.output.open()?;
             output.write_all(all.trend_page(alpha, min_effect / 100.0)?.as_bytes()).map_err(Error::from)?;
             output.finish()?;
