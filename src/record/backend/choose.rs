@@ -1,7 +1,8 @@
 //! Chooses the backend: the one that was named, or the one that fits the target.
 //!
-//! The built-in sampler sees an interpreter where a Python programmer wants functions, so `auto`
-//! takes py-spy or austin for a CPython program, if they are there and can do all that is asked.
+//! The built-in sampler shows the functions of Python among those of its interpreter, or that alone, where a Python
+//! programmer wants only these: so `auto` takes py-spy or austin for a CPython program, if they are there and
+//! can do all that is asked.
 
 use std::ffi::OsString;
 
@@ -87,6 +88,9 @@ fn without_sampler(wishes: &Wishes) -> Result<Selection, Refusal> {
     Ok(Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: false })
 }
 
+/// The built-in sampler names functions of CPython.
+const NAMES_PYTHON: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+
 fn by_target(wishes: &Wishes) -> Selection {
     let builtin = |why: String, is_news| Selection { chosen: Chosen::Builtin, why: Some(why), is_news };
     let Some(name) = python::program_of(&wishes.request.target) else {
@@ -95,14 +99,15 @@ fn by_target(wishes: &Wishes) -> Selection {
             false,
         );
     };
-    let instead = "recording its interpreter with the built-in sampler";
+    let bare = "recording its interpreter with the built-in sampler";
     if wishes.raw {
-        // `--raw` asks for a perf.data.
-        return builtin(format!("{name} is Python, and --raw wants a perf.data: {instead}"), true);
+        // `--raw` asks for a perf.data, which has no frames of Python.
+        return builtin(format!("{name} is Python, and --raw wants a perf.data: {bare}"), true);
     }
     if let Some(why) = may_not_attach(wishes) {
-        return builtin(format!("{name} is Python, but {why}: {instead}"), true);
+        return builtin(format!("{name} is Python, but {why}: {bare}"), true);
     }
+    let instead = if NAMES_PYTHON { "recording its functions with the built-in sampler" } else { bare };
     let able = FOR_PYTHON.iter().filter(|backend| wishes.beyond(backend.about()).is_none());
     let mut installed =
         FOR_PYTHON.iter().filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
@@ -110,9 +115,9 @@ fn by_target(wishes: &Wishes) -> Selection {
     let (found, failed) = trial::first_that_starts(able);
     if let Some((backend, program)) = found {
         let said = backend.about().name;
-        let why = format!(
-            "{name} is Python: recording its functions with {said} (--with builtin: its interpreter)"
-        );
+        let builtin = if NAMES_PYTHON { "those in C, too" } else { "its interpreter" };
+        let why =
+            format!("{name} is Python: recording its functions with {said} (--with builtin: {builtin})");
         return Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
     }
     if let Some((program, words)) = failed {
@@ -121,6 +126,7 @@ fn by_target(wishes: &Wishes) -> Selection {
         return builtin(why, true);
     }
     match installed.next() {
+        None if NAMES_PYTHON => builtin(format!("{name} is Python: {instead}"), true),
         None => {
             let install = FOR_PYTHON[0].about().install;
             builtin(
